@@ -1,7 +1,7 @@
 //! Views of PostgreSQL over functions that Braid does not have: those whose rows are given, and those that do not exist.
 
 /// Views that list what the server tells.
-const TOLD: &[&str] = &["pg_settings", "pg_stat_activity"];
+const TOLD: &[&str] = &["pg_prepared_statements", "pg_settings", "pg_stat_activity"];
 
 /// Views without rows: they list what Braid does not have. These are extensions, replication, two-phase commit, vacuum and the progress
 /// of other maintenance, publications, security labels, sequences, extended statistics, and locks that a client can wait for.
@@ -76,7 +76,6 @@ const LEFT_OUT: &[(&str, &str, &str)] = &[
     ("pg_catalog", "pg_file_settings", FILES),
     ("pg_catalog", "pg_hba_file_rules", FILES),
     ("pg_catalog", "pg_ident_file_mappings", FILES),
-    ("pg_catalog", "pg_prepared_statements", OF_SESSION),
     ("pg_catalog", "pg_shmem_allocations", MEMORY),
     ("pg_catalog", "pg_stat_archiver", PROCESSES),
     ("pg_catalog", "pg_stat_bgwriter", PROCESSES),

@@ -38,5 +38,5 @@ mod stored_values;
 
 pub use names::CatalogNames;
 pub use relations::{RelationColumn, RelationKind, SystemRelation, relation, relation_by_id, relations};
-pub use server_facts::{Database, Role, ServerFacts, ServerView, Session, Setting};
+pub use server_facts::{Database, PreparedStatement, Role, ServerFacts, ServerView, Session, Setting};
 pub use snapshot::Snapshot;

@@ -14,6 +14,8 @@ pub trait ServerFacts: fmt::Debug {
     fn settings(&self) -> Vec<Setting>;
     /// All sessions.
     fn sessions(&self) -> Vec<Session>;
+    /// The prepared statements of the session that have names.
+    fn prepared_statements(&self) -> Vec<PreparedStatement>;
     /// Its own views of what it does, in schema `pg_catalog`.
     fn views(&self) -> Vec<ServerView>;
 }
@@ -97,4 +99,21 @@ pub struct Session {
     pub state: &'static str,
     /// The text of its query, or of the last one; `None` if it is not told.
     pub query: Option<String>,
+}
+
+/// A prepared statement.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PreparedStatement {
+    /// Its name.
+    pub name: String,
+    /// What was sent to prepare it.
+    pub text: String,
+    /// When it was prepared, in microseconds since 1970-01-01 UTC.
+    pub prepared_us: i64,
+    /// The object ids of the types of its parameters.
+    pub parameter_type_oids: Vec<u32>,
+    /// Whether PREPARE has prepared it, and not a message of the protocol.
+    pub is_from_sql: bool,
+    /// How often it was executed.
+    pub execution_count: i64,
 }

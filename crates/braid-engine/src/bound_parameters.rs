@@ -26,6 +26,11 @@ impl BoundParameters {
         })
     }
 
+    /// Values of these types.
+    pub fn of_types(types: Vec<SqlType>, values: Vec<Value>) -> Self {
+        Self { types, values }
+    }
+
     /// Of a statement without parameters.
     pub fn none() -> Self {
         Self::default()

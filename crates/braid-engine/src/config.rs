@@ -12,6 +12,8 @@ use braid_io::DeviceOptions;
 pub struct Config {
     /// The data directory; created if missing.
     pub data_dir: PathBuf,
+    /// The name of the one database, as clients know it.
+    pub database_name: String,
     /// Buffer capacity: the memory for encoded segments.
     pub buffer: ByteSize,
     /// How the device accesses the disk.
@@ -32,18 +34,22 @@ pub struct Config {
     pub loads_in_flight_max: usize,
 }
 
+/// The name of a database that is given none.
+const DATABASE_NAME_DEFAULT: &str = "braid";
+
 /// Divisor of the machine's memory for the default buffer capacity: a quarter, as PostgreSQL's manual advises
 /// for `shared_buffers`.
 const BUFFER_SHARE: u64 = 4;
 
 impl Config {
-    /// Defaults for this machine: a quarter of its memory for the buffer (at least 64 MB), a quarter for all queries
+    /// The database `braid`, with defaults for this machine: a quarter of its memory for the buffer (at least 64 MB), a quarter for all queries
     /// together and an eighth for one, half of the free disk space for temporary files, a partition for each core, policy relevance.
     pub fn new(data_dir: impl Into<PathBuf>) -> Self {
         let memory = machine_memory().0;
         let floor = |size: u64| ByteSize(size.max(ByteSize::mib(64).0));
         Self {
             data_dir: data_dir.into(),
+            database_name: DATABASE_NAME_DEFAULT.to_owned(),
             buffer: floor(memory / BUFFER_SHARE),
             device: DeviceOptions::default(),
             query_memory: floor(memory / 8),

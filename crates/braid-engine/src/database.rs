@@ -19,6 +19,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::interrupt::shutting_down;
 use crate::memory::{QueryMemory, TotalMemory};
+use crate::notifications::NotificationHub;
 use crate::planning::PlanningThreads;
 use crate::settings::SettingValues;
 use crate::sharing::{Dispatcher, HeavyThreads, PassResources, ResultMemory, SharingFigures, sharing_views};
@@ -44,6 +45,7 @@ pub struct Database {
     templates: Arc<TemplateCache>,
     views: Arc<[Arc<dyn SystemView>]>,
     dispatcher: Arc<Dispatcher>,
+    notifications: Arc<NotificationHub>,
     /// Cancelled by [`Database::close`].
     shutdown: CancellationToken,
     /// The statements under way.
@@ -120,6 +122,7 @@ impl Database {
                 templates,
                 views: views.into(),
                 dispatcher,
+                notifications: Arc::default(),
                 shutdown: CancellationToken::new(),
                 statements: TaskTracker::new(),
                 next_session_id: AtomicI32::new(1),
@@ -140,6 +143,11 @@ impl Database {
     /// What decides which queries run together.
     pub(crate) fn dispatcher(&self) -> &Arc<Dispatcher> {
         &self.dispatcher
+    }
+
+    /// The sessions that listen.
+    pub(crate) fn notifications(&self) -> &Arc<NotificationHub> {
+        &self.notifications
     }
 
     /// The templates of statements.

@@ -86,6 +86,13 @@ impl EngineError {
         self
     }
 
+    /// The same about a text in which so many characters come first.
+    #[must_use]
+    pub(crate) fn moved_by(mut self, characters: usize) -> Self {
+        self.0.position = self.0.position.map(|position| position + characters);
+        self
+    }
+
     /// Adds the underlying error, for the log.
     #[must_use]
     pub fn with_source(mut self, source: impl Error + Send + Sync + 'static) -> Self {

@@ -29,6 +29,9 @@
 //! | `statement_limits`, `deep_stack` | how large and how deep statements may be; stacks for deep trees |
 //! | `settings`, [`transaction`] | the list of settings and a session's values; the state of its transaction |
 //! | [`config`], [`memory`] | the configuration of a database; the budgets of all queries and of each |
+//! | [`named_statements`] | the prepared statements of a session |
+//! | `notifications` | LISTEN and NOTIFY: what transactions tell the sessions that listen |
+//! | [`notices`] | what statements tell their clients without failing |
 //! | `interrupt`, `clock` | what stops a statement; what time it is |
 //! | `conversion` | values of loaded columns as values of the table's types |
 //! | `input`, `output` | values from text, and as text |
@@ -42,6 +45,8 @@ pub mod config;
 pub mod database;
 pub mod error;
 pub mod memory;
+pub mod named_statements;
+pub mod notices;
 pub mod outcome;
 pub mod session;
 pub mod statement;
@@ -64,6 +69,7 @@ mod input;
 mod interrupt;
 mod load;
 mod names;
+mod notifications;
 mod output;
 mod parameter_value;
 mod planning;
@@ -88,6 +94,9 @@ pub use config::Config;
 pub use database::Database;
 pub use deep_stack::RUNTIME_STACK_BYTES;
 pub use error::EngineError;
+pub use named_statements::{NamedStatement, PreparedBy};
+pub use notices::{Notice, NoticeSeverity};
+pub use notifications::Notification;
 pub use outcome::{
     CopyIn, CopyOut, CopyRecords, DescribedType, Outcome, ParameterType, Prepared, RowBatches, binary_of_record,
     binary_of_text, element_of_array, record_fields,

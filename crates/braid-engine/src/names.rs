@@ -5,9 +5,6 @@ use sqlparser::ast::{Ident, ObjectName, ObjectNamePart};
 
 use crate::{EngineError, SqlState};
 
-/// The one database of a data directory, as clients see it.
-pub(crate) const DATABASE_NAME: &str = "braid";
-
 /// The schema of all tables.
 pub(crate) const SCHEMA_NAME: &str = "public";
 
@@ -16,12 +13,17 @@ pub(crate) const NAME_BYTES_MAX: usize = 63;
 
 /// An identifier, folded and cut to length.
 pub(crate) fn fold(ident: &Ident) -> String {
-    let mut name = if ident.quote_style.is_some() { ident.value.clone() } else { ident.value.to_lowercase() };
+    let mut name = folded(ident);
     if name.len() > NAME_BYTES_MAX {
         let end = (0..=NAME_BYTES_MAX).rev().find(|&end| name.is_char_boundary(end)).unwrap_or(0);
         name.truncate(end);
     }
     name
+}
+
+/// An identifier, folded.
+pub(crate) fn folded(ident: &Ident) -> String {
+    if ident.quote_style.is_some() { ident.value.clone() } else { ident.value.to_lowercase() }
 }
 
 /// The parts of a dotted name, folded.
@@ -35,13 +37,13 @@ pub(crate) fn fold_parts(name: &ObjectName) -> Result<Vec<String>, EngineError> 
     parts.collect()
 }
 
-/// The schema, if it is given, and the table of a name, for statements that change tables.
-pub(crate) fn table_parts(name: &ObjectName) -> Result<(Option<String>, String), EngineError> {
+/// The schema, if it is given, and the table of a name in the database `current`, for statements that change tables.
+pub(crate) fn table_parts(name: &ObjectName, current: &str) -> Result<(Option<String>, String), EngineError> {
     let parts = fold_parts(name)?;
     match &parts[..] {
         [table] => Ok((None, table.clone())),
         [schema, table] => Ok((Some(schema.clone()), table.clone())),
-        [database, schema, table] if database == DATABASE_NAME => Ok((Some(schema.clone()), table.clone())),
+        [database, schema, table] if database == current => Ok((Some(schema.clone()), table.clone())),
         [database, _, _] => Err(EngineError::unsupported(format!(
             "cross-database references are not implemented: \"{database}\" is not this database"
         ))),
@@ -88,10 +90,10 @@ mod tests {
         for (parts, schema) in
             [(&["T"][..], None), (&["Other", "t"], Some("other")), (&["Braid", "PUBLIC", "t"], Some("public"))]
         {
-            assert_eq!(table_parts(&name(parts)).unwrap(), (schema.map(str::to_owned), "t".to_owned()));
+            assert_eq!(table_parts(&name(parts), "braid").unwrap(), (schema.map(str::to_owned), "t".to_owned()));
         }
         for (parts, sqlstate) in [(&["other", "public", "t"][..], "0A000"), (&["a", "b", "c", "d"], "42601")] {
-            assert_eq!(table_parts(&name(parts)).unwrap_err().sqlstate(), sqlstate, "{parts:?}");
+            assert_eq!(table_parts(&name(parts), "braid").unwrap_err().sqlstate(), sqlstate, "{parts:?}");
         }
     }
 }

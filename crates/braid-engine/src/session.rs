@@ -1,4 +1,9 @@
 //! One client's connection: its statements, each parsed, prepared and dispatched to its room; and what a server asks of it.
+//!
+//! [`named`] has PREPARE and EXECUTE, `listening` what the session is notified of.
+
+mod listening;
+mod named;
 
 use std::fmt;
 use std::sync::Arc;
@@ -18,8 +23,8 @@ use crate::settings::{DEFINITIONS, Report, Scope};
 use crate::statement::{Command, Tokens};
 use crate::statement_context::{MessageScope, StatementContext};
 use crate::{
-    Database, EngineError, Outcome, ParameterType, ParameterValue, Prepared, Statement, StatementKind,
-    TransactionStatus, copy, dml, enum_types, explain, front_end, recall, session_control, table,
+    Database, EngineError, Notice, Outcome, ParameterType, ParameterValue, Prepared, Statement, StatementKind,
+    TransactionStatus, copy, dml, enum_types, front_end, recall, session_control, table,
 };
 
 /// One client's connection: its user, its settings, its transaction block. Cheap to clone and to keep.
@@ -44,6 +49,7 @@ impl Session {
     /// A text whose template has a plan is not parsed.
     fn parse_or_recall(&self, sql: &str) -> Result<Vec<Statement>, EngineError> {
         let tokens = Tokens::of(sql)?;
+        tokens.cut_names().for_each(|notice| self.context.raise(notice));
         let scanned = match tokens.scanned() {
             Some(scanned) if recall::is_known(&self.context, &scanned) => {
                 return Ok(vec![Statement::recalled(sql, scanned)]);
@@ -86,7 +92,8 @@ impl Session {
                 }
                 Ok(prepared)
             }
-            Command::Sql(ast::Statement::Explain { .. }) => explain::prepare(context, statement, declared).await,
+            Command::Sql(ast::Statement::Execute { .. }) => self.describe_execution(statement, declared),
+            Command::Sql(ast::Statement::Explain { .. }) => self.describe_explanation(statement, declared).await,
             Command::Sql(ast::Statement::Insert(insert)) => dml::prepare(context, statement, insert, declared).await,
             Command::Sql(ast::Statement::Update(update)) => {
                 dml::prepare_update(context, statement, (None, update), declared).await
@@ -120,7 +127,11 @@ impl Session {
     ) -> BoxFuture<'a, Result<Outcome, EngineError>> {
         Box::pin(async move {
             let outcome = self.execute_inner(statement, &params, cancel).await;
-            outcome.inspect_err(|_| self.fail_transaction())
+            if outcome.is_err() {
+                self.fail_transaction();
+            }
+            self.end_transaction_of(&outcome);
+            outcome
         })
     }
 
@@ -187,6 +198,7 @@ impl Session {
         let statement = &statement.parsed()?;
         match statement.command() {
             Command::Copy(copy) => copy::execute(context, statement, copy, interrupt).await,
+            Command::Prepare(prepare) => self.prepare_named(statement, prepare).await,
             Command::CreateTableWithoutData(create) => {
                 table::create_table_as(context, statement, create, table::Rows::None).await
             }
@@ -194,7 +206,8 @@ impl Session {
                 S::Query(_) if kind == StatementKind::Query => {
                     front_end::execute_query(context, statement, params, interrupt).await
                 }
-                S::Explain { .. } => explain::execute(context, statement, params, interrupt).await,
+                S::Execute { .. } => self.execute_named(statement, params, interrupt).await,
+                S::Explain { .. } => self.explain(statement, params, interrupt).await,
                 S::Insert(insert) => dml::execute(context, statement, insert, params).await,
                 S::Update(update) => dml::update(context, statement, (None, update), params).await,
                 S::Delete(delete) => dml::delete(context, statement, (None, delete), params).await,
@@ -209,7 +222,10 @@ impl Session {
                     table::drop_tables(context, names, table::Missing::of(*if_exists)).await
                 }
                 S::Truncate(truncate) => table::truncate(context, truncate).await,
-                S::Commit { chain, .. } => session_control::commit(context, Chain::of(*chain)).await,
+                S::Commit { chain, .. } => {
+                    session_control::warn_of_block(context, statement, command);
+                    session_control::commit(context, Chain::of(*chain)).await
+                }
                 S::CreateType { name, representation } => {
                     enum_types::create_type(context, name, representation.as_ref()).await
                 }
@@ -227,17 +243,17 @@ impl Session {
     fn control(&self, statement: &Statement, command: &ast::Statement) -> Result<Outcome, EngineError> {
         use ast::Statement as S;
         let context = &self.context;
+        session_control::warn_of_block(context, statement, command);
         match command {
             S::Set(set) => session_control::set(context, set),
             S::ShowVariable { variable } => session_control::show(context, variable),
             S::Reset(reset) => session_control::reset(context, &reset.reset),
-            S::Discard { .. } => session_control::discard(context),
+            S::Discard { object_type } => session_control::discard(context, statement, object_type),
             S::Close { .. } => Ok(Outcome::done("CLOSE CURSOR ALL")),
-            S::UNLISTEN { .. } => Ok(Outcome::done("UNLISTEN")),
-            S::Deallocate { .. } => {
-                let of_all = statement.deallocates() == Some(None);
-                Ok(Outcome::done(if of_all { "DEALLOCATE ALL" } else { "DEALLOCATE" }))
-            }
+            S::LISTEN { channel } => Ok(session_control::listen(context, channel)),
+            S::UNLISTEN { channel } => Ok(session_control::unlisten(context, channel)),
+            S::NOTIFY { channel, payload } => session_control::notify(context, channel, payload.as_deref()),
+            S::Deallocate { .. } => session_control::deallocate(context, statement.deallocates().flatten().as_deref()),
             S::StartTransaction { modes, begin, .. } => {
                 session_control::begin(context, modes, if *begin { "BEGIN" } else { "START TRANSACTION" })
             }
@@ -255,6 +271,11 @@ impl Session {
     /// When the texts are not queries of one template, or the template has no plan.
     pub async fn shared_form(&self, texts: &[String]) -> Result<SharedForm, EngineError> {
         recall::shared_form(&self.context, texts).await
+    }
+
+    /// Takes what the statements so far tell their client without failing.
+    pub fn take_notices(&self) -> Vec<Notice> {
+        self.context.notices().take()
     }
 
     /// Where the session stands, for ReadyForQuery.
@@ -371,16 +392,10 @@ fn unsupported_statement(statement: &ast::Statement) -> EngineError {
     use ast::Statement as S;
     let what = match statement {
         S::Merge(_) => "MERGE",
-        S::Prepare { .. } | S::Execute { .. } => {
-            return EngineError::unsupported("PREPARE and EXECUTE as statements are not supported")
-                .with_hint("Prepare statements through the protocol, as drivers do.");
-        }
         S::Declare { .. } | S::Fetch { .. } | S::Open(_) => {
             return EngineError::unsupported("cursors are not supported inside the engine")
                 .with_hint("Use DECLARE and FETCH over the wire protocol, alone in a message.");
         }
-        S::LISTEN { .. } => "LISTEN",
-        S::NOTIFY { .. } => "NOTIFY",
         other => {
             let text = other.to_string();
             let words: Vec<&str> = text.split_whitespace().take(2).collect();

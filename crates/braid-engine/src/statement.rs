@@ -10,6 +10,7 @@
 //! | [`command`] | the syntax tree of one statement |
 //! | [`kind`] | what a statement does |
 //! | [`copy_statement`], [`copy_options`] | COPY as written; its options with their defaults |
+//! | [`prepare_statement`] | PREPARE and EXECUTE as written |
 //! | [`dialect`] | PostgreSQL's dialect, as far as sqlparser's differs |
 //! | [`text_template`] | the tokens of a text, with its constants lifted out |
 //! | [`syntax_errors`], [`places`] | errors in PostgreSQL's words; places in the text |
@@ -20,6 +21,7 @@ mod copy_statement;
 mod dialect;
 mod kind;
 mod places;
+mod prepare_statement;
 mod syntax_errors;
 mod text_template;
 
@@ -28,12 +30,14 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use braid_sql::binder::precedence::Rebind;
-use sqlparser::ast;
+use sqlparser::ast::{self, Ident};
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::Parser;
-use sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
+use sqlparser::tokenizer::{Span, Token, TokenWithSpan, Tokenizer};
 
 use crate::deep_stack::on_deep_stack;
+use crate::names::{NAME_BYTES_MAX, fold, folded};
+use crate::notices::Notice;
 use crate::statement_limits::{DEPTH_MAX, StatementSize, check_text, check_tokens};
 use crate::{EngineError, SqlState};
 pub(crate) use command::Command;
@@ -42,6 +46,7 @@ pub(crate) use copy_statement::{CopyPlace, CopyStatement, CopySubject};
 pub(crate) use dialect::SqlDialect;
 pub use kind::StatementKind;
 use places::{Places, character_of};
+pub(crate) use prepare_statement::{InnerStatement, PrepareStatement};
 use syntax_errors::{error_near, parser_error, syntax_error};
 pub(crate) use text_template::{Constant, HoleContent, ScannedText, Unscanned};
 
@@ -63,6 +68,8 @@ pub struct Statement {
     /// This statement's bytes of it.
     range: Range<usize>,
     size: StatementSize,
+    /// Whether it was sent with others in one text.
+    is_among_others: bool,
     /// `None` for a statement that runs by a template, and has not been parsed.
     command: Option<Arc<Command>>,
     /// Its template and constants, if it was sent alone and can have them.
@@ -90,6 +97,20 @@ impl<'a> Tokens<'a> {
         Ok(Self { sql, tokens })
     }
 
+    /// Notices of the names that are longer than names may be, and are cut.
+    pub fn cut_names(&self) -> impl Iterator<Item = Notice> {
+        let words = self.tokens.iter().filter_map(|token| match &token.token {
+            Token::Word(word) if word.value.len() > NAME_BYTES_MAX => Some(word),
+            _ => None,
+        });
+        words.map(|word| {
+            let ident = Ident { value: word.value.clone(), quote_style: word.quote_style, span: Span::empty() };
+            let (long, cut) = (folded(&ident), fold(&ident));
+            let message = format!("identifier \"{long}\" will be truncated to \"{cut}\"");
+            Notice::harmless(SqlState::NameTooLong, message)
+        })
+    }
+
     /// The text as template and constants, if it can have a template.
     pub fn scanned(&self) -> Option<ScannedText> {
         ScannedText::of(&self.tokens).ok()
@@ -106,8 +127,9 @@ impl<'a> Tokens<'a> {
         let Self { sql, tokens } = self;
         let explained = begins_with(&tokens, Keyword::EXPLAIN).then(|| ScannedText::of_explained(&tokens));
         let mut statements = on_deep_stack(tokens.len(), || Statement::parse_tokens(sql, tokens))?;
-        if let [only] = &mut statements[..] {
-            (only.scanned, only.explained) = (scanned.map(Arc::new), explained.map(Arc::new));
+        match &mut statements[..] {
+            [only] => (only.scanned, only.explained) = (scanned.map(Arc::new), explained.map(Arc::new)),
+            several => several.iter_mut().for_each(|statement| statement.is_among_others = true),
         }
         Ok(statements)
     }
@@ -128,7 +150,8 @@ impl Statement {
         let start = sql.len() - sql.trim_start().len();
         let range = start..start + sql[start..].trim_end_matches(|c: char| c == ';' || c.is_whitespace()).len();
         let (size, scanned) = (StatementSize::default(), Some(Arc::new(scanned)));
-        Self { kind: StatementKind::Query, origin, range, size, command: None, scanned, explained: None }
+        let (kind, is_among_others) = (StatementKind::Query, false);
+        Self { kind, origin, range, size, is_among_others, command: None, scanned, explained: None }
     }
 
     /// The same statement, parsed.
@@ -186,6 +209,7 @@ impl Statement {
                 origin: origin.clone(),
                 range: start..end,
                 size,
+                is_among_others: false,
                 command: Some(Arc::new(command)),
                 scanned: None,
                 explained: None,
@@ -203,6 +227,11 @@ impl Statement {
         self.kind
     }
 
+    /// Whether it was sent with others in one text.
+    pub(crate) fn is_among_others(&self) -> bool {
+        self.is_among_others
+    }
+
     /// Its own text, without the semicolon.
     pub fn text(&self) -> &str {
         &self.origin[self.range.clone()]
@@ -213,12 +242,12 @@ impl Statement {
         &self.origin
     }
 
-    /// For DEALLOCATE: the name, or `None` for ALL. `None` for every other statement.
-    pub fn deallocates(&self) -> Option<Option<&str>> {
+    /// For DEALLOCATE: the name, folded, or `None` for ALL. `None` for every other statement.
+    pub fn deallocates(&self) -> Option<Option<String>> {
         match self.command.as_deref()? {
             Command::Sql(ast::Statement::Deallocate { name, .. }) => {
                 let all = name.quote_style.is_none() && name.value.eq_ignore_ascii_case("all");
-                Some((!all).then_some(name.value.as_str()))
+                Some((!all).then(|| fold(name)))
             }
             _ => None,
         }
@@ -328,7 +357,7 @@ mod tests {
 
     #[test]
     fn deallocate_names_its_statement() {
-        let of = |sql: &str| Statement::parse(sql).unwrap()[0].deallocates().map(|name| name.map(str::to_owned));
+        let of = |sql: &str| Statement::parse(sql).unwrap()[0].deallocates();
         assert_eq!(of("deallocate a"), Some(Some("a".to_owned())));
         assert_eq!(of("deallocate all"), Some(None));
         assert_eq!(of("select 1"), None);

@@ -24,6 +24,9 @@ use parking_lot::Mutex;
 use crate::clock::{Instants, read_clock_us};
 use crate::database::Database;
 use crate::interrupt::OnFailure;
+use crate::named_statements::NamedStatements;
+use crate::notices::{Notice, Notices};
+use crate::notifications::SessionNotifications;
 use crate::planning::Lane;
 use crate::settings::{Definition, ProvidedValues, SettingValues, definition};
 use crate::statement_limits::StatementSize;
@@ -41,6 +44,9 @@ struct Shared {
     user: String,
     session_id: i32,
     random: SessionRandom,
+    notices: Notices,
+    named_statements: NamedStatements,
+    notifications: Arc<SessionNotifications>,
     /// When it began, in microseconds since 1970-01-01 UTC.
     started_us: i64,
     /// Settings and transaction block change together: at BEGIN and at a block's end.
@@ -119,13 +125,32 @@ impl StatementContext {
     /// The context of a new session.
     pub fn new(database: Arc<Database>, user: &str, session_id: i32) -> Self {
         let (user, random, state) = (user.to_owned(), SessionRandom::default(), Mutex::default());
+        let (notices, named_statements) = Default::default();
+        let notifications = Arc::new(SessionNotifications::new(session_id, database.notifications().clone()));
         let started_us = read_clock_us();
-        Self { shared: Arc::new(Shared { database, user, session_id, random, started_us, state }) }
+        Self {
+            shared: Arc::new(Shared {
+                database,
+                user,
+                session_id,
+                random,
+                notices,
+                named_statements,
+                notifications,
+                started_us,
+                state,
+            }),
+        }
     }
 
     /// The database.
     pub fn database(&self) -> &Arc<Database> {
         &self.shared.database
+    }
+
+    /// The name of the database.
+    pub fn database_name(&self) -> &str {
+        &self.shared.database.config().database_name
     }
 
     /// Who is connected.
@@ -146,6 +171,32 @@ impl StatementContext {
     /// The generator of `random()`.
     pub fn random(&self) -> &SessionRandom {
         &self.shared.random
+    }
+
+    /// Tells the client something, if its settings let it know.
+    pub fn raise(&self, notice: Notice) {
+        self.shared.notices.raise(notice, self.settings().get("client_min_messages"));
+    }
+
+    /// What the client is to be told.
+    pub fn notices(&self) -> &Notices {
+        &self.shared.notices
+    }
+
+    /// The session's part in LISTEN and NOTIFY.
+    pub fn notifications(&self) -> &Arc<SessionNotifications> {
+        &self.shared.notifications
+    }
+
+    /// Whether no transaction is under way: neither a block nor what the client has sent together.
+    pub fn is_between_transactions(&self) -> bool {
+        let state = self.shared.state.lock();
+        state.message.is_none() && state.transaction.status() == TransactionStatus::Idle
+    }
+
+    /// The prepared statements that have names.
+    pub fn named_statements(&self) -> &NamedStatements {
+        &self.shared.named_statements
     }
 
     /// Whether a statement of this kind may run: not in a database that closes, and only to end a block that has failed.

@@ -45,7 +45,7 @@ pub(crate) fn search_path(context: &StatementContext) -> SearchPath {
 /// # Errors
 /// If it would be in a schema in which no tables are created.
 pub(crate) fn created_table(context: &StatementContext, name: &ObjectName) -> Result<String, EngineError> {
-    let (schema, table) = table_parts(name)?;
+    let (schema, table) = table_parts(name, context.database_name())?;
     let path = search_path(context);
     let schema = schema.as_deref().or(path.creation_schema());
     let Some(schema) = schema else {
@@ -72,7 +72,7 @@ pub(crate) fn named_table(
     snapshot: &Catalog,
     name: &ObjectName,
 ) -> Result<Named, EngineError> {
-    let (schema, table) = table_parts(name)?;
+    let (schema, table) = table_parts(name, context.database_name())?;
     let in_schema = |schema: &str| match schema {
         SCHEMA_NAME => snapshot.table(&table).map(|version| Named::Table(version.def.clone())),
         _ => system_kind(context, schema, &table).map(|kind| Named::System(table.clone(), kind)),

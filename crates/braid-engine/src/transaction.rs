@@ -15,6 +15,7 @@ use std::sync::Arc;
 use braid_base::TableId;
 use braid_storage::{Catalog, StoreError, WriteSet};
 
+use crate::notifications::PendingMark;
 use crate::settings::SettingValues;
 use crate::{EngineError, SqlState};
 
@@ -65,6 +66,7 @@ struct Savepoint {
     name: String,
     writes: Option<WriteSet>,
     settings: SettingValues,
+    told: PendingMark,
 }
 
 /// What the transaction has changed.
@@ -184,14 +186,19 @@ impl Transaction {
     ///
     /// # Errors
     /// Outside of a block (25P01), and for too many (54000).
-    pub fn set_savepoint(&mut self, name: String, settings: &SettingValues) -> Result<(), EngineError> {
+    pub fn set_savepoint(
+        &mut self,
+        name: String,
+        settings: SettingValues,
+        told: PendingMark,
+    ) -> Result<(), EngineError> {
         let writes = self.writes.as_ref().map(|own| own.set.clone());
         let block = self.block.as_mut().ok_or_else(|| needs_block("SAVEPOINT"))?;
         if block.savepoints.len() >= SAVEPOINTS_MAX {
             let message = format!("a transaction block has at most {SAVEPOINTS_MAX} savepoints");
             return Err(EngineError::new(SqlState::ProgramLimitExceeded, message));
         }
-        block.savepoints.push(Savepoint { name, writes, settings: settings.clone() });
+        block.savepoints.push(Savepoint { name, writes, settings, told });
         Ok(())
     }
 
@@ -205,19 +212,19 @@ impl Transaction {
         Ok(())
     }
 
-    /// ROLLBACK TO SAVEPOINT: back to what it was, also from a failure. Returns the settings then.
+    /// ROLLBACK TO SAVEPOINT: back to what it was, also from a failure. Returns the settings then, and what was to be told.
     ///
     /// # Errors
     /// As [`Self::release_savepoint`].
-    pub fn roll_back_to(&mut self, name: &str) -> Result<SettingValues, EngineError> {
+    pub fn roll_back_to(&mut self, name: &str) -> Result<(SettingValues, PendingMark), EngineError> {
         let (block, at) = self.savepoint(name, "ROLLBACK TO SAVEPOINT")?;
         block.savepoints.truncate(at + 1);
         block.failed = false;
-        let Savepoint { writes, settings, .. } = &block.savepoints[at];
-        let (writes, settings) = (writes.clone(), settings.clone());
+        let Savepoint { writes, settings, told, .. } = &block.savepoints[at];
+        let (writes, settings, told) = (writes.clone(), settings.clone(), *told);
         writes.iter().for_each(WriteSet::announce_new_types);
         self.writes = writes.map(|set| OwnWrites { set, view: None });
-        Ok(settings)
+        Ok((settings, told))
     }
 
     /// The newest savepoint of a name.
@@ -353,10 +360,13 @@ mod tests {
     fn savepoints_are_those_of_the_newest_of_a_name() {
         let mut transaction = Transaction::default();
         let settings = SettingValues::default();
-        assert_eq!(transaction.set_savepoint("a".into(), &settings).unwrap_err().sqlstate(), "25P01");
+        assert_eq!(
+            transaction.set_savepoint("a".into(), settings.clone(), PendingMark::default()).unwrap_err().sqlstate(),
+            "25P01"
+        );
         transaction.begin(AccessMode::ReadWrite);
         for name in ["a", "b", "a"] {
-            transaction.set_savepoint(name.into(), &settings).unwrap();
+            transaction.set_savepoint(name.into(), settings.clone(), PendingMark::default()).unwrap();
         }
         transaction.fail();
         assert_eq!(transaction.roll_back_to("c").unwrap_err().sqlstate(), "3B001");

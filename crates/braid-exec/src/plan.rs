@@ -3,6 +3,7 @@
 //! | module | contents |
 //! |---|---|
 //! | `operator_tree` | the plan: a tree of operators |
+//! | `plan_text` | a plan as EXPLAIN shows it |
 //! | `join_spec`, `aggregation_spec`, `sort_spec` | specifications of joins, groupings and sorts |
 //! | `common_table` | rows that are made once and read any number of times |
 //! | `foreign_aggregate` | aggregates that another crate computes |
@@ -34,6 +35,7 @@ mod lifted_parameters;
 mod operator_tree;
 pub mod parameters_above_groups;
 pub mod patterns_below_joins;
+mod plan_text;
 mod scan_filters;
 pub mod shared_operator;
 mod side_shape;
@@ -49,6 +51,7 @@ pub use common_table::{CteId, RecursionSpec};
 pub use foreign_aggregate::{ForeignAggregate, ForeignCall, ForeignError, ForeignStates};
 pub use join_spec::{JoinColumns, JoinCondition, JoinKind, SideWidths};
 pub use operator_tree::Plan;
+pub use plan_text::PlanText;
 pub use shared_operator::{SetColumn, SharedOperator};
 pub(crate) use side_shape::SideShape;
 pub use sort_spec::{SortKey, SortSpec};

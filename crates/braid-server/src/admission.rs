@@ -13,7 +13,7 @@ use crate::authentication::PasswordVerifier;
 use crate::cancel_registry::CancelRegistry;
 use crate::connection::{Connection, Shutdown};
 use crate::error_report::ErrorReport;
-use crate::startup::{Opened, Startup, authenticate, open, open_tcp};
+use crate::startup::{Opened, Startup, authenticate, check_database, open, open_tcp};
 use crate::tls::Tls;
 use crate::wire::Wire;
 
@@ -76,7 +76,7 @@ impl Admission {
             Opened::Closed => return None,
             Opened::Refused(wire, report) => return refuse(wire, &report).await,
         };
-        let Startup { user, settings, client } = *startup;
+        let Startup { user, database, settings, client } = *startup;
         match authenticate(&mut wire, self.verifier.as_deref(), &user).await {
             Ok(()) => {}
             Err(None) => return None,
@@ -84,6 +84,9 @@ impl Admission {
                 tracing::info!(peer = %client.socket_addr, user, "refused: {}", report.message);
                 return refuse(wire, &report).await;
             }
+        }
+        if let Err(report) = check_database(&database, &user, &self.database.config().database_name) {
+            return refuse(wire, &report).await;
         }
         let session = self.database.session(&user);
         let registration = self.cancels.register(session.id(), &client);

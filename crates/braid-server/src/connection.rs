@@ -12,7 +12,9 @@ use std::time::Duration;
 
 use braid_engine::{Session, Statement, StatementKind, TransactionStatus};
 use pgwire::messages::PgWireBackendMessage;
-use pgwire::messages::response::{CommandComplete, ReadyForQuery, TransactionStatus as WireStatus};
+use pgwire::messages::response::{
+    CommandComplete, NotificationResponse, ReadyForQuery, TransactionStatus as WireStatus,
+};
 use pgwire::messages::startup::{BackendKeyData, ParameterStatus};
 use tokio_util::sync::CancellationToken;
 
@@ -84,6 +86,13 @@ impl Connection {
                 () = idle_for(idle_ms_max) => Err(ErrorReport::idle_in_transaction()),
                 () = self.shutdown.draining.cancelled() => Err(ErrorReport::shutdown()),
                 received = self.wire.receive() => received,
+                () = self.session.notified() => {
+                    self.put_notifications();
+                    if self.flush().await.is_err() {
+                        return;
+                    }
+                    continue;
+                }
             };
             let answered = match received {
                 Ok(Received::End) => return,
@@ -150,6 +159,7 @@ impl Connection {
         }
         self.session.fail_transaction();
         tracing::debug!(pid = self.registration.pid, code = report.code, "{}", report.message);
+        self.put_notices();
         self.wire.put(&report.message());
         if report.severity == Severity::Fatal {
             return Err(End::Told);
@@ -184,6 +194,7 @@ impl Connection {
 
     /// Sends ReadyForQuery, and does the work of a transaction's end.
     pub fn put_ready(&mut self) {
+        self.put_notifications();
         let status = match self.session.transaction_status() {
             TransactionStatus::Idle => {
                 self.names.end_transaction();
@@ -193,6 +204,17 @@ impl Connection {
             TransactionStatus::Failed => WireStatus::Error,
         };
         self.wire.put(&PgWireBackendMessage::ReadyForQuery(ReadyForQuery::new(status)));
+    }
+
+    /// Sends what the session is notified of, if it is between transactions.
+    fn put_notifications(&mut self) {
+        for told in self.session.take_notifications() {
+            self.wire.put(&PgWireBackendMessage::NotificationResponse(NotificationResponse::new(
+                told.session_id,
+                told.channel.clone(),
+                told.payload.clone(),
+            )));
+        }
     }
 
     /// A token for a new statement. A CancelRequest or the shutdown cancels it.
@@ -206,18 +228,10 @@ impl Connection {
     }
 
     /// Sends CommandComplete, and applies the statement's effects on the connection.
-    pub fn put_complete(&mut self, statement: &Statement, tag: String, before: TransactionStatus) {
-        match statement.kind() {
-            StatementKind::Commit | StatementKind::Rollback => {
-                if before == TransactionStatus::Idle {
-                    self.put_warning("25P01", "there is no transaction in progress");
-                }
-                self.names.end_transaction();
-            }
-            StatementKind::Begin if before != TransactionStatus::Idle => {
-                self.put_warning("25001", "there is already a transaction in progress");
-            }
-            _ => {}
+    pub fn put_complete(&mut self, statement: &Statement, tag: String) {
+        self.put_notices();
+        if statement.kind().ends_transaction() {
+            self.names.end_transaction();
         }
         if matches!(
             statement.kind(),
@@ -228,8 +242,11 @@ impl Connection {
         self.wire.put(&PgWireBackendMessage::CommandComplete(CommandComplete::new(tag)));
     }
 
-    fn put_warning(&mut self, code: &'static str, message: &'static str) {
-        self.wire.put(&ErrorReport::error(code, message).with_severity(Severity::Warning).message());
+    /// Sends what the statements so far tell their client without failing.
+    pub fn put_notices(&mut self) {
+        for notice in self.session.take_notices() {
+            self.wire.put(&ErrorReport::from(notice).message());
+        }
     }
 
     /// Reports the changed settings that clients are informed of.

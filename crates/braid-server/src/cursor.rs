@@ -1,8 +1,8 @@
 //! SQL cursors: DECLARE, FETCH, MOVE and CLOSE, which drivers use to read a large result in pieces.
 //!
 //! A cursor is a named portal, as in PostgreSQL, and belongs to the server, not to the engine. Its query runs once, and
-//! every FETCH takes the next rows of its stream. Cursors move forward only. A cursor without HOLD needs a transaction
-//! block and ends with it. A cursor WITH HOLD keeps reading the snapshot of its query.
+//! every FETCH takes the next rows of its stream. Cursors move forward only, but for SCROLL cursors, whose rows are kept
+//! ([`scrolled_rows`](crate::scrolled_rows)). A cursor without HOLD needs a transaction block and ends with it. A cursor WITH HOLD keeps reading the snapshot of its query.
 
 use std::sync::Arc;
 
@@ -14,6 +14,8 @@ use crate::connection::Connection;
 use crate::cursor_command::{Command, CursorCommand, Declaration, Step};
 use crate::error_report::{ErrorReport, Failure};
 use crate::portal::{Portal, PortalState, PreparedStatement};
+use crate::row_stream::{RowStream, reformatted};
+use crate::scrolled_rows::Motion;
 
 /// How a cursor command was called.
 pub(crate) enum Call {
@@ -85,10 +87,10 @@ impl Connection {
     }
 
     async fn declare(&mut self, declaration: Declaration, parameters: Vec<ParameterValue>) -> Result<(), Failure> {
-        let Declaration { name, hold, binary, query } = declaration;
+        let Declaration { name, hold, scroll, binary, query } = declaration;
         let prepared = Arc::new(self.prepare(query, &[]).await?);
         let result_formats = if binary { vec![1] } else { Vec::new() };
-        let portal = Portal { prepared, parameters, result_formats, hold, state: PortalState::Bound };
+        let portal = Portal { prepared, parameters, result_formats, hold, scroll, state: PortalState::Bound };
         Ok(self.names.put_portal(name, portal)?)
     }
 
@@ -101,9 +103,17 @@ impl Connection {
             if let Some(Command::Engine(query)) = &prepared.command {
                 self.begin_portal(name, query).await?;
             }
+            self.names.portal(name).map_err(no_cursor)?.keep_rows_to_scroll();
         }
         let portal = self.names.portal(name).map_err(no_cursor)?;
-        let mut state = std::mem::replace(&mut portal.state, PortalState::Done(Some("FETCH")));
+        if !portal.scroll {
+            forward_only(step.motion)?;
+        }
+        if matches!(portal.state, PortalState::Done(None)) {
+            return Err(ErrorReport::error("55000", format!("portal \"{name}\" cannot be run")).into());
+        }
+        // What fails on the way leaves a cursor that cannot be run.
+        let mut state = std::mem::replace(&mut portal.state, PortalState::Done(None));
         let formats = match &call {
             Some(Call::Extended(formats)) => formats,
             _ => &portal.result_formats,
@@ -113,23 +123,59 @@ impl Connection {
                 rows.reformat(formats)?;
                 Some(rows.encoder().description())
             }
+            PortalState::Scrolled(rows) => {
+                rows.set_encoder(reformatted(rows.encoder(), formats)?);
+                Some(rows.encoder().description())
+            }
             _ => portal.prepared.description(formats)?,
         };
         if let (Some(Call::Simple), Some(description)) = (&call, description) {
             self.wire.put(&PgWireBackendMessage::RowDescription(description));
         }
-        let PortalState::Rows(mut rows) = state else {
-            return Ok(0);
-        };
-        let (mut running, _, names) = self.running(rows.token.clone());
-        let sent = match call {
-            Some(_) => rows.send(&mut running, step.rows_max).await?,
-            None => rows.skip(&mut running, step.rows_max).await?,
-        };
-        if !sent.at_end {
-            names.portal(name)?.state = PortalState::Rows(rows);
+        match state {
+            PortalState::Scrolled(mut rows) => {
+                let (mut running, _, names) = self.running(rows.token.clone());
+                let count = rows.go(step.motion, call.is_some(), &mut running).await?;
+                names.portal(name)?.state = PortalState::Scrolled(rows);
+                Ok(count)
+            }
+            PortalState::Rows(rows) => self.step_forward(step, rows, call.is_some()).await,
+            ended => {
+                self.names.portal(name)?.state = ended;
+                Ok(0)
+            }
         }
+    }
+
+    /// Advances a cursor whose rows are not kept.
+    async fn step_forward(&mut self, step: &Step, mut rows: Box<RowStream>, is_wanted: bool) -> Result<usize, Failure> {
+        let (passed, wanted) = forward_only(step.motion)?;
+        let (mut running, _, names) = self.running(rows.token.clone());
+        let mut sent = rows.skip(&mut running, passed).await?;
+        if !sent.at_end {
+            sent = match is_wanted {
+                true => rows.send(&mut running, wanted).await?,
+                false => rows.skip(&mut running, wanted).await?,
+            };
+        } else {
+            sent.rows = 0;
+        }
+        names.portal(&step.name)?.state = match sent.at_end {
+            true => PortalState::Done(Some("FETCH")),
+            false => PortalState::Rows(rows),
+        };
         Ok(sent.rows)
+    }
+}
+
+/// How many rows a cursor passes over and how many it returns, if the motion goes forward.
+fn forward_only(motion: Motion) -> Result<(usize, usize), ErrorReport> {
+    let rows = |count: u64| usize::try_from(count).unwrap_or(usize::MAX);
+    match motion {
+        Motion::Forward(count) => Ok((0, rows(count))),
+        Motion::Relative(distance) if distance > 0 => Ok((rows(distance.unsigned_abs() - 1), 1)),
+        _ => Err(ErrorReport::error("55000", "cursor can only scan forward")
+            .with_hint("Declare it with SCROLL option to enable backward scan.")),
     }
 }
 

@@ -3,6 +3,7 @@
 use braid_engine::{Session, Statement, StatementKind};
 
 use crate::error_report::ErrorReport;
+use crate::scrolled_rows::Motion;
 
 /// A statement, either for the engine or about a cursor.
 #[derive(Clone, Debug)]
@@ -16,11 +17,11 @@ pub(crate) enum Command {
 /// A statement about cursors.
 #[derive(Clone, Debug)]
 pub(crate) enum CursorCommand {
-    /// `DECLARE name [BINARY] CURSOR [WITH HOLD] FOR query`
+    /// `DECLARE name [BINARY] [[NO] SCROLL] CURSOR [WITH HOLD] FOR query`
     Declare(Declaration),
-    /// `FETCH [count] FROM name`
+    /// `FETCH [direction] FROM name`
     Fetch(Step),
-    /// `MOVE [count] FROM name`: as FETCH, without the rows.
+    /// `MOVE [direction] FROM name`: as FETCH, without the rows.
     Move(Step),
     /// `CLOSE name`, or all.
     Close(Option<String>),
@@ -33,19 +34,21 @@ pub(crate) struct Declaration {
     pub name: String,
     /// Whether it outlives its transaction.
     pub hold: bool,
+    /// Whether it goes backward.
+    pub scroll: bool,
     /// Whether FETCH in the simple protocol answers binary values.
     pub binary: bool,
     /// What it reads.
     pub query: Statement,
 }
 
-/// How far a cursor is to go.
+/// Where a cursor is to go.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Step {
     /// The cursor's name.
     pub name: String,
-    /// How many rows; `usize::MAX` for all.
-    pub rows_max: usize,
+    /// Where to.
+    pub motion: Motion,
 }
 
 impl Command {
@@ -88,61 +91,83 @@ impl CursorCommand {
     }
 }
 
-/// `name [BINARY] [INSENSITIVE] [NO SCROLL] CURSOR [WITH HOLD | WITHOUT HOLD] FOR query`
+/// `name [BINARY] [INSENSITIVE] [[NO] SCROLL] CURSOR [WITH HOLD | WITHOUT HOLD] FOR query`
 fn read_declaration(session: &Session, mut words: Words<'_>) -> Result<Declaration, ErrorReport> {
     let name = words.next_word().ok_or_else(|| syntax("a cursor name is missing"))?;
-    let (mut hold, mut binary, mut negated) = (false, false, false);
+    let (mut hold, mut binary, mut scroll, mut negated) = (false, false, false, false);
     loop {
         match words.next_word().as_deref() {
             Some("binary") => binary = true,
             Some("hold") => hold = !negated,
-            Some("scroll") if !negated => {
-                return Err(ErrorReport::error("0A000", "scrollable cursors are not supported"));
-            }
+            Some("scroll") => scroll = !negated,
             Some("for") => break,
             Some("no" | "without") => {
                 negated = true;
                 continue;
             }
-            Some("scroll" | "insensitive" | "asensitive" | "cursor" | "with") => {}
+            Some("insensitive" | "asensitive" | "cursor" | "with") => {}
             _ => return Err(syntax("expected DECLARE … CURSOR … FOR")),
         }
         negated = false;
     }
     let mut queries = session.parse(words.0)?;
     match queries.pop().filter(|query| query.kind() == StatementKind::Query && queries.is_empty()) {
-        Some(query) => Ok(Declaration { name, hold, binary, query }),
+        Some(query) => Ok(Declaration { name, hold, scroll, binary, query }),
         None => Err(ErrorReport::error("42P11", "DECLARE CURSOR must be followed by a query")),
     }
 }
 
-/// `FETCH [NEXT | FORWARD [n | ALL] | n | ALL] [FROM | IN] name`
+/// `FETCH [direction] [FROM | IN] name`
 fn read_step(mut words: Words<'_>) -> Result<Step, ErrorReport> {
-    let mut rows_max = 1;
-    let mut next = words.next_word();
-    while let Some(word) = &next {
-        match word.as_str() {
-            "next" | "forward" | "from" | "in" => {}
-            "all" => rows_max = usize::MAX,
-            "prior" | "first" | "last" | "absolute" | "relative" | "backward" => {
-                return Err(ErrorReport::error("55000", "cursor can only scan forward"));
-            }
-            number if number.starts_with(|c: char| c == '-' || c == '+' || c.is_ascii_digit()) => {
-                let count: i64 = number.parse().map_err(|_| syntax("expected a row count"))?;
-                rows_max = usize::try_from(count)
-                    .ok()
-                    .filter(|count| *count > 0)
-                    .ok_or_else(|| ErrorReport::error("55000", "cursor can only scan forward"))?;
-            }
-            _ => break,
-        }
+    let first = words.next_word();
+    let (motion, mut next) = match first.as_deref() {
+        Some("next") => (Motion::Forward(1), words.next_word()),
+        Some("prior") => (Motion::Backward(1), words.next_word()),
+        Some("first") => (Motion::Absolute(1), words.next_word()),
+        Some("last") => (Motion::Absolute(-1), words.next_word()),
+        Some("absolute") => (Motion::Absolute(number(words.next_word())?), words.next_word()),
+        Some("relative") => (Motion::Relative(number(words.next_word())?), words.next_word()),
+        Some("forward") => counted(words.next_word(), 1, &mut words)?,
+        Some("backward") => counted(words.next_word(), -1, &mut words)?,
+        _ => counted(first, 1, &mut words)?,
+    };
+    if matches!(next.as_deref(), Some("from" | "in")) {
         next = words.next_word();
     }
     match next {
-        Some(name) if words.0.trim().is_empty() => Ok(Step { name, rows_max }),
+        Some(name) if words.0.trim().is_empty() && !is_number(&name) => Ok(Step { name, motion }),
         Some(_) => Err(syntax("unexpected text after the cursor's name")),
         None => Err(syntax("a cursor name is missing")),
     }
+}
+
+/// The motion of a count of rows, of ALL, or of a single row if neither is there; and the word behind it.
+fn counted(word: Option<String>, sign: i64, words: &mut Words<'_>) -> Result<(Motion, Option<String>), ErrorReport> {
+    match word.as_deref() {
+        Some("all") if sign < 0 => Ok((Motion::Backward(u64::MAX), words.next_word())),
+        Some("all") => Ok((Motion::Forward(u64::MAX), words.next_word())),
+        Some(text) if is_number(text) => Ok((rows(number(word)?.saturating_mul(sign)), words.next_word())),
+        _ => Ok((rows(sign), word)),
+    }
+}
+
+/// The motion by so many rows: backward if it is negative, and to the same row again for 0.
+fn rows(count: i64) -> Motion {
+    match count {
+        0 => Motion::Relative(0),
+        1.. => Motion::Forward(count.unsigned_abs()),
+        _ => Motion::Backward(count.unsigned_abs()),
+    }
+}
+
+fn is_number(word: &str) -> bool {
+    word.starts_with(|c: char| c == '-' || c == '+' || c.is_ascii_digit())
+}
+
+/// PostgreSQL's counts are of type `integer`.
+fn number(word: Option<String>) -> Result<i64, ErrorReport> {
+    let count = word.and_then(|word| word.parse::<i32>().ok());
+    count.map(i64::from).ok_or_else(|| syntax("expected a row count"))
 }
 
 fn syntax(message: &'static str) -> ErrorReport {
@@ -191,22 +216,35 @@ mod tests {
     }
 
     #[test]
-    fn fetch_counts_forward_only() {
+    fn fetch_names_a_direction() {
+        use Motion::{Absolute, Backward, Forward, Relative};
         for (text, expected) in [
-            ("c", Ok(1)),
-            ("next from c", Ok(1)),
-            ("7 in c", Ok(7)),
-            ("forward 7 from c", Ok(7)),
-            ("forward all from c", Ok(usize::MAX)),
-            ("all c", Ok(usize::MAX)),
-            ("backward 1 from c", Err("55000")),
-            ("-1 from c", Err("55000")),
-            ("0 from c", Err("55000")),
+            ("c", Ok(Forward(1))),
+            ("from c", Ok(Forward(1))),
+            ("next from c", Ok(Forward(1))),
+            ("7 in c", Ok(Forward(7))),
+            ("forward c", Ok(Forward(1))),
+            ("forward 7 from c", Ok(Forward(7))),
+            ("forward all from c", Ok(Forward(u64::MAX))),
+            ("all c", Ok(Forward(u64::MAX))),
+            ("prior c", Ok(Backward(1))),
+            ("backward from c", Ok(Backward(1))),
+            ("backward 3 from c", Ok(Backward(3))),
+            ("backward -3 from c", Ok(Forward(3))),
+            ("backward all in c", Ok(Backward(u64::MAX))),
+            ("-1 from c", Ok(Backward(1))),
+            ("0 from c", Ok(Relative(0))),
+            ("first from c", Ok(Absolute(1))),
+            ("last from c", Ok(Absolute(-1))),
+            ("absolute -2 from c", Ok(Absolute(-2))),
+            ("relative +2 from c", Ok(Relative(2))),
+            ("absolute from c", Err("42601")),
+            ("99999999999 from c", Err("42601")),
             ("5x from c", Err("42601")),
             ("from", Err("42601")),
             ("from c d", Err("42601")),
         ] {
-            let expected = expected.map(|rows_max| Step { name: "c".to_owned(), rows_max });
+            let expected = expected.map(|motion| Step { name: "c".to_owned(), motion });
             let read = read_step(Words(text)).map_err(|e| e.code);
             assert_eq!(read, expected, "{text}");
         }

@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::io;
 
-use braid_engine::EngineError;
+use braid_engine::{EngineError, Notice, NoticeSeverity};
 use pgwire::error::ErrorInfo;
 use pgwire::messages::PgWireBackendMessage;
 use pgwire::messages::response::{ErrorResponse, NoticeResponse};
@@ -16,7 +16,9 @@ use crate::value::ValueError;
 /// The severity of a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Severity {
-    /// The connection goes on.
+    /// The statement goes on.
+    Notice,
+    /// The statement goes on; it may not do what was meant.
     Warning,
     /// The statement failed; the connection goes on.
     Error,
@@ -27,6 +29,7 @@ pub(crate) enum Severity {
 impl Severity {
     fn name(self) -> &'static str {
         match self {
+            Self::Notice => "NOTICE",
             Self::Warning => "WARNING",
             Self::Error => "ERROR",
             Self::Fatal => "FATAL",
@@ -119,7 +122,9 @@ impl ErrorReport {
         info.position = self.position.map(|p| p.to_string());
         let response = ErrorResponse::from(info);
         match self.severity {
-            Severity::Warning => PgWireBackendMessage::NoticeResponse(NoticeResponse::new(response.fields)),
+            Severity::Notice | Severity::Warning => {
+                PgWireBackendMessage::NoticeResponse(NoticeResponse::new(response.fields))
+            }
             Severity::Error | Severity::Fatal => PgWireBackendMessage::ErrorResponse(response),
         }
     }
@@ -144,6 +149,16 @@ impl From<EngineError> for ErrorReport {
             context: error.context(),
             position: error.position(),
         }))
+    }
+}
+
+impl From<Notice> for ErrorReport {
+    fn from(notice: Notice) -> Self {
+        let severity = match notice.severity {
+            NoticeSeverity::Notice => Severity::Notice,
+            NoticeSeverity::Warning => Severity::Warning,
+        };
+        Self::error(notice.state.code(), notice.message).with_severity(severity)
     }
 }
 

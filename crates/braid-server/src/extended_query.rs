@@ -5,9 +5,7 @@
 
 use std::sync::Arc;
 
-use braid_engine::{
-    MessageScope, Outcome, ParameterType, ParameterValue, SentValue, Session, Statement, StatementKind,
-};
+use braid_engine::{MessageScope, Outcome, ParameterType, ParameterValue, SentValue, Session, Statement};
 use pgwire::messages::PgWireBackendMessage;
 use pgwire::messages::data::{NoData, ParameterDescription};
 use pgwire::messages::extendedquery::{BindComplete, CloseComplete, ParseComplete, PortalSuspended};
@@ -31,12 +29,17 @@ impl Connection {
         if statements.len() > 1 {
             return Err(ErrorReport::error("42601", "cannot insert multiple commands into a prepared statement").into());
         }
-        let prepared = match statements.pop() {
+        let mut prepared = match statements.pop() {
             Some(Command::Engine(statement)) => self.prepare(statement, &parse.parameter_oids).await?,
             Some(Command::Cursor(command)) => self.prepare_cursor_command(command, &parse.parameter_oids).await?,
             None => PreparedStatement::without_parameters(None, None),
         };
-        self.names.put_statement(parse.statement, prepared)?;
+        if !parse.statement.is_empty() {
+            let named = self.session.keep_statement(&parse.statement, prepared.named_as(&parse.sql))?;
+            prepared.named = Some(named);
+        }
+        self.names.put_statement(parse.statement, prepared);
+        self.put_notices();
         self.wire.put(&PgWireBackendMessage::ParseComplete(ParseComplete::new()));
         Ok(Reply::WhenAsked)
     }
@@ -56,18 +59,22 @@ impl Connection {
             command: Some(Command::Engine(statement)),
             parameter_oids: known.parameter_types.iter().map(|parameter| parameter.oid).collect(),
             schema: known.schema,
+            named: None,
         })
     }
 
     /// Bind.
     pub(crate) fn on_bind(&mut self, bind: Bind) -> Result<Reply, Failure> {
-        let prepared = Arc::clone(self.names.statement(&bind.statement)?);
+        let prepared = self.names.statement(&self.session, &bind.statement)?;
+        if let Some(named) = &prepared.named {
+            named.count_execution();
+        }
         let parameters = bound_parameters(&self.session, &prepared, &bind)?;
         if let Some(schema) = &prepared.schema {
             encoder(schema, &bind.result_formats)?;
         }
-        let (result_formats, hold, state) = (bind.result_formats, false, PortalState::Bound);
-        let portal = Portal { prepared, parameters, result_formats, hold, state };
+        let (result_formats, hold, scroll, state) = (bind.result_formats, false, false, PortalState::Bound);
+        let portal = Portal { prepared, parameters, result_formats, hold, scroll, state };
         self.names.put_portal(bind.portal, portal)?;
         self.wire.put(&PgWireBackendMessage::BindComplete(BindComplete::new()));
         Ok(Reply::WhenAsked)
@@ -77,7 +84,7 @@ impl Connection {
     pub(crate) fn on_describe(&mut self, target: &Target) -> Result<Reply, Failure> {
         let description = match target {
             Target::Statement(name) => {
-                let prepared = self.names.statement(name)?;
+                let prepared = self.names.statement(&self.session, name)?;
                 let parameters = ParameterDescription::new(prepared.parameter_oids.clone());
                 self.wire.put(&PgWireBackendMessage::ParameterDescription(parameters));
                 prepared.description(&[])?
@@ -119,6 +126,10 @@ impl Connection {
                 }
             },
             PortalState::Rows(_) => self.send_rows(name, max_rows).await?,
+            PortalState::Scrolled(_) => {
+                let message = "Execute of a SCROLL cursor is not supported; use FETCH";
+                return Err(ErrorReport::error("0A000", message).into());
+            }
             PortalState::Done(Some(tag)) => {
                 let complete = CommandComplete::new(format!("{tag} 0"));
                 self.wire.put(&PgWireBackendMessage::CommandComplete(complete));
@@ -132,7 +143,6 @@ impl Connection {
 
     /// Starts the portal's statement. True if it returns rows; otherwise it is complete, and the response is sent.
     pub(crate) async fn begin_portal(&mut self, name: &str, statement: &Statement) -> Result<bool, Failure> {
-        let before = self.session.transaction_status();
         let token = self.new_token();
         let (mut running, session, names) = self.running(token.clone());
         let portal = names.portal(name)?;
@@ -150,8 +160,8 @@ impl Connection {
             Outcome::CopyOut(data) => copy::copy_out(&mut running, data).await?,
         };
         drop(running);
-        self.forget_statements(statement)?;
-        self.put_complete(statement, tag, before);
+        self.forget_statements(statement, &tag);
+        self.put_complete(statement, tag);
         Ok(false)
     }
 
@@ -179,27 +189,27 @@ impl Connection {
     pub(crate) fn on_close(&mut self, target: &Target) -> Result<Reply, Failure> {
         // Closing an unknown name is no error.
         match target {
-            Target::Statement(name) => self.names.close_statement(name),
-            Target::Portal(name) => self.names.close_portal(name),
-        };
+            Target::Statement(name) => {
+                self.names.close_statement(name);
+                self.session.forget_statement(name);
+            }
+            Target::Portal(name) => drop(self.names.close_portal(name)),
+        }
         self.wire.put(&PgWireBackendMessage::CloseComplete(CloseComplete::new()));
         Ok(Reply::WhenAsked)
     }
 
     /// DEALLOCATE and DISCARD ALL, as far as the names are the server's.
-    pub(crate) fn forget_statements(&mut self, statement: &Statement) -> Result<(), ErrorReport> {
-        match (statement.kind(), statement.deallocates()) {
-            (_, Some(None)) => self.names.close_all_statements(),
-            (_, Some(Some(name))) => {
-                self.names.statement(name)?;
-                self.names.close_statement(name);
-            }
-            (StatementKind::Discard, _) if statement.text().to_ascii_lowercase().contains("all") => {
+    pub(crate) fn forget_statements(&mut self, statement: &Statement, tag: &str) {
+        match statement.deallocates() {
+            Some(Some(name)) => self.names.close_statement(&name),
+            Some(None) => self.names.close_all_statements(),
+            None if tag == "DISCARD ALL" => {
                 self.names.close_all_statements();
+                self.names.close_all_portals();
             }
-            _ => {}
+            None => {}
         }
-        Ok(())
     }
 }
 

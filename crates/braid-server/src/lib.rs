@@ -16,6 +16,7 @@
 //! | [`cursor_command`] | statements for the engine, and those about cursors |
 //! | [`portal`] | prepared statements and portals by name |
 //! | [`running`] | a running statement, until it ends, is cancelled, loses its client or panics |
+//! | [`scrolled_rows`] | the rows of a SCROLL cursor, kept |
 //! | [`row_stream`] | the rows that a query sends, suspended and resumed |
 //! | [`idle_memory`], [`each_worker`] | gives freed memory back while no statement runs, on each of the threads |
 //! | [`cancel_registry`] | the secret keys of connections and the statements that they cancel |
@@ -41,6 +42,7 @@ pub(crate) mod idle_memory;
 pub(crate) mod portal;
 pub(crate) mod row_stream;
 pub(crate) mod running;
+pub(crate) mod scrolled_rows;
 pub mod server;
 pub(crate) mod simple_query;
 pub(crate) mod startup;

@@ -7,12 +7,13 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow::datatypes::SchemaRef;
-use braid_engine::ParameterValue;
+use braid_engine::{NamedStatement, ParameterType, ParameterValue, Prepared, PreparedBy, Session};
 use pgwire::messages::data::RowDescription;
 
 use crate::cursor_command::Command;
 use crate::error_report::ErrorReport;
 use crate::row_stream::{RowStream, encoder};
+use crate::scrolled_rows::ScrolledRows;
 
 /// Named statements, and portals, that one connection may hold at a time: a bound against a client that never closes
 /// any, far above what a driver's cache holds.
@@ -27,12 +28,35 @@ pub(crate) struct PreparedStatement {
     pub parameter_oids: Vec<u32>,
     /// The schema of the rows that it returns.
     pub schema: Option<SchemaRef>,
+    /// The engine's entry of the statement, if it has a name.
+    pub named: Option<Arc<NamedStatement>>,
 }
 
 impl PreparedStatement {
     /// A prepared statement without parameters.
     pub fn without_parameters(command: Option<Command>, schema: Option<SchemaRef>) -> Self {
-        Self { command, parameter_oids: Vec::new(), schema }
+        Self { command, parameter_oids: Vec::new(), schema, named: None }
+    }
+
+    /// The engine's entry of the same statement, prepared by a message with this text.
+    pub fn named_as(&self, text: &str) -> NamedStatement {
+        let statement = match &self.command {
+            Some(Command::Engine(statement)) => Some(statement.clone()),
+            Some(Command::Cursor(_)) | None => None,
+        };
+        let parameter_types = self.parameter_oids.iter().map(|oid| ParameterType { oid: *oid }).collect();
+        let prepared = Prepared { parameter_types, schema: self.schema.clone() };
+        NamedStatement::new(text, statement, prepared, PreparedBy::Protocol)
+    }
+
+    /// What PREPARE has prepared, or the client in the same way.
+    fn of_named(named: Arc<NamedStatement>) -> Self {
+        Self {
+            command: named.statement().cloned().map(Command::Engine),
+            parameter_oids: named.parameter_types().iter().map(|parameter| parameter.oid).collect(),
+            schema: named.schema().cloned(),
+            named: Some(named),
+        }
     }
 
     /// Describes the rows in these formats; `None` if the statement returns no rows.
@@ -48,6 +72,8 @@ pub(crate) struct Portal {
     pub result_formats: Vec<i16>,
     /// Whether it outlives its transaction (a cursor WITH HOLD).
     pub hold: bool,
+    /// Whether its rows are kept, so that it goes backward (a SCROLL cursor).
+    pub scroll: bool,
     pub state: PortalState,
 }
 
@@ -58,12 +84,27 @@ impl Portal {
     }
 }
 
+impl Portal {
+    /// Keeps the rows of a SCROLL cursor that has just begun.
+    pub fn keep_rows_to_scroll(&mut self) {
+        if !self.scroll {
+            return;
+        }
+        self.state = match std::mem::replace(&mut self.state, PortalState::Done(None)) {
+            PortalState::Rows(rows) => PortalState::Scrolled(Box::new(rows.into_scrolled())),
+            other => other,
+        };
+    }
+}
+
 /// The state of a portal.
 pub(crate) enum PortalState {
     /// Not started.
     Bound,
     /// Suspended between rows.
     Rows(Box<RowStream>),
+    /// A SCROLL cursor that has begun.
+    Scrolled(Box<ScrolledRows>),
     /// Ended; with the tag without count if it returned rows.
     Done(Option<&'static str>),
 }
@@ -76,27 +117,23 @@ pub(crate) struct Names {
 }
 
 impl Names {
-    /// Enters a statement. The unnamed one is replaced, a named one must be new.
-    pub fn put_statement(&mut self, name: String, prepared: PreparedStatement) -> Result<(), ErrorReport> {
-        if !name.is_empty() && self.statements.contains_key(&name) {
-            return Err(ErrorReport::error("42P05", format!("prepared statement \"{name}\" already exists")));
-        }
-        bounded(self.statements.len(), "prepared statements")?;
+    /// Enters a statement. The unnamed one is replaced; that a named one is new, the engine has checked.
+    pub fn put_statement(&mut self, name: String, prepared: PreparedStatement) {
         self.statements.insert(name, Arc::new(prepared));
-        Ok(())
     }
 
-    /// The statement of that name.
-    pub fn statement(&self, name: &str) -> Result<&Arc<PreparedStatement>, ErrorReport> {
-        self.statements.get(name).ok_or_else(|| match name {
-            "" => ErrorReport::error("26000", "unnamed prepared statement does not exist"),
-            _ => ErrorReport::error("26000", format!("prepared statement \"{name}\" does not exist")),
-        })
+    /// The statement of that name, also one that PREPARE has prepared.
+    pub fn statement(&self, session: &Session, name: &str) -> Result<Arc<PreparedStatement>, ErrorReport> {
+        match self.statements.get(name) {
+            Some(prepared) => Ok(prepared.clone()),
+            None if name.is_empty() => Err(ErrorReport::error("26000", "unnamed prepared statement does not exist")),
+            None => Ok(PreparedStatement::of_named(session.named_statement(name)?).into()),
+        }
     }
 
-    /// Removes a statement. True if it existed. Its portals stay usable.
-    pub fn close_statement(&mut self, name: &str) -> bool {
-        self.statements.remove(name).is_some()
+    /// Removes a statement. Its portals stay usable.
+    pub fn close_statement(&mut self, name: &str) {
+        self.statements.remove(name);
     }
 
     /// Removes all statements.

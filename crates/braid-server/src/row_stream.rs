@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::error_report::{ErrorReport, Failure};
 use crate::running::Running;
+use crate::scrolled_rows::ScrolledRows;
 use crate::value::row_encoder::{RowCursor, RowEncoder};
 use crate::wire::OUTPUT_FULL;
 
@@ -53,6 +54,11 @@ impl RowStream {
         Ok(Self { encoder, stream, cursor: None, token, tag })
     }
 
+    /// The same rows, none of which has been sent, for a cursor that keeps them.
+    pub fn into_scrolled(self) -> ScrolledRows {
+        ScrolledRows::new(self.encoder, self.stream, self.token)
+    }
+
     /// How the rows are encoded.
     pub fn encoder(&self) -> &RowEncoder {
         &self.encoder
@@ -60,8 +66,7 @@ impl RowStream {
 
     /// Sends the rows from here on in other formats.
     pub fn reformat(&mut self, formats: &[i16]) -> Result<(), ErrorReport> {
-        let count = self.encoder.column_count();
-        self.encoder = self.encoder.with_formats(formats).ok_or_else(|| wrong_formats(formats, count))?;
+        self.encoder = reformatted(&self.encoder, formats)?;
         if let Some(cursor) = &mut self.cursor {
             cursor.set_formats(&self.encoder);
         }
@@ -125,6 +130,11 @@ impl RowStream {
 /// An encoder for rows of `schema`, if the client's format codes fit it.
 pub(crate) fn encoder(schema: &Arc<Schema>, formats: &[i16]) -> Result<RowEncoder, ErrorReport> {
     RowEncoder::new(schema, formats).ok_or_else(|| wrong_formats(formats, schema.fields().len()))
+}
+
+/// The same encoder in other formats.
+pub(crate) fn reformatted(encoder: &RowEncoder, formats: &[i16]) -> Result<RowEncoder, ErrorReport> {
+    encoder.with_formats(formats).ok_or_else(|| wrong_formats(formats, encoder.column_count()))
 }
 
 fn wrong_formats(formats: &[i16], column_count: usize) -> ErrorReport {

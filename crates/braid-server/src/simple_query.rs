@@ -25,6 +25,7 @@ impl Connection {
         if statements.len() > 1 {
             self.session.begin_message(MessageScope::Message);
         }
+        self.put_notices();
         if statements.is_empty() {
             self.wire.put(&PgWireBackendMessage::EmptyQueryResponse(EmptyQueryResponse::new()));
         }
@@ -40,7 +41,6 @@ impl Connection {
     }
 
     async fn run_simple(&mut self, statement: &Statement) -> Result<(), Failure> {
-        let before = self.session.transaction_status();
         let token = self.new_token();
         let (mut running, session, _) = self.running(token.clone());
         let tag = match running.wait(session.execute(statement, Vec::new(), token.clone())).await?? {
@@ -55,8 +55,8 @@ impl Connection {
             Outcome::CopyOut(data) => copy::copy_out(&mut running, data).await?,
         };
         drop(running);
-        self.forget_statements(statement)?;
-        self.put_complete(statement, tag, before);
+        self.forget_statements(statement, &tag);
+        self.put_complete(statement, tag);
         Ok(())
     }
 }

@@ -40,6 +40,8 @@ const MINOR_VERSION_MAX: u16 = 2;
 /// The contents of a startup packet.
 pub(crate) struct Startup {
     pub user: String,
+    /// The database that it names, or else the user's name, as in PostgreSQL.
+    pub database: String,
     /// Everything else that is a setting: `application_name`, `TimeZone`, …
     pub settings: Vec<(String, String)>,
     /// pgwire's view of the client: its protocol version decides the length of its secret key.
@@ -183,10 +185,12 @@ fn read_startup(version: u32, body: Bytes, peer: SocketAddr, wire: &mut Wire) ->
     let user = parameters.remove("user").filter(|user| !user.is_empty());
     let user =
         user.ok_or_else(|| ErrorReport::fatal("28000", "no PostgreSQL user name specified in startup packet"))?;
+    let database = parameters.remove("database").filter(|database| !database.is_empty());
+    let database = database.unwrap_or_else(|| user.clone());
     let mut settings = command_line_settings(&parameters.remove("options").unwrap_or_default());
-    let is_setting = |name: &str| !name.starts_with("_pq_.") && !["database", "replication"].contains(&name);
+    let is_setting = |name: &str| !name.starts_with("_pq_.") && name != "replication";
     settings.extend(parameters.into_iter().filter(|(name, _)| is_setting(name)));
-    Ok(Startup { user, settings, client })
+    Ok(Startup { user, database, settings, client })
 }
 
 fn fatal(report: ErrorReport) -> ErrorReport {
@@ -238,6 +242,15 @@ pub(crate) async fn authenticate(
     }
     wire.put(&PgWireBackendMessage::Authentication(Authentication::Ok));
     Ok(())
+}
+
+/// Refuses a client that asks for a database that does not exist. Drivers that are told none ask for that of the user's name, which
+/// means the one database.
+pub(crate) fn check_database(asked: &str, user: &str, existing: &str) -> Result<(), ErrorReport> {
+    if asked == existing || asked == user {
+        return Ok(());
+    }
+    Err(ErrorReport::fatal("3D000", format!("database \"{asked}\" does not exist")))
 }
 
 /// Sends the output and waits for the next password message; `Err(None)` if the client disconnected.

@@ -25,6 +25,8 @@ macro_rules! sql_states {
 }
 
 sql_states! {
+    /// No error: what a notice has.
+    SuccessfulCompletion = "00000",
     /// A commit that may or may not have been made.
     TransactionResolutionUnknown = "08007",
     /// A message that does not have what it says it has.
@@ -187,6 +189,10 @@ sql_states! {
     InvalidCatalogName = "3D000",
     /// No such cursor.
     InvalidCursorName = "34000",
+    /// A cursor of that name exists.
+    DuplicateCursor = "42P03",
+    /// A prepared statement of that name exists.
+    DuplicatePreparedStatement = "42P05",
     /// No such prepared statement.
     InvalidStatementName = "26000",
     /// A limit on resources that a session asked for, or the server has.

@@ -8,9 +8,11 @@
 //! | [`types`] | `pg_type`, `pg_enum` |
 //! | [`roles`] | `pg_authid`, `pg_database` |
 //! | [`settings`] | `pg_settings` |
+//! | [`prepared_statements`] | `pg_prepared_statements` |
 //! | [`sessions`] | `pg_stat_activity` |
 
 mod columns;
+mod prepared_statements;
 mod primary_keys;
 mod roles;
 mod sessions;
@@ -36,6 +38,7 @@ pub(crate) fn rows(relation: &str, catalog: &Catalog, facts: &dyn ServerFacts) -
         "pg_enum" => types::labels(catalog),
         "pg_authid" => roles::roles(facts),
         "pg_database" => roles::databases(facts),
+        "pg_prepared_statements" => prepared_statements::prepared_statements(facts),
         "pg_settings" => settings::settings(facts),
         "pg_stat_activity" => sessions::sessions(facts),
         _ => Vec::new(),

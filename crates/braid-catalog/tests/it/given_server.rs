@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use braid_base::ColumnId;
 use braid_catalog::object_ids::BOOTSTRAP_ROLE_ID;
-use braid_catalog::{Database, Role, ServerFacts, ServerView, Session, Setting};
+use braid_catalog::{Database, PreparedStatement, Role, ServerFacts, ServerView, Session, Setting};
 use braid_io::{Backend, DeviceOptions, open_device};
 use braid_storage::{Catalog, ColumnDef, ColumnType, NewTable, Store, StoreOptions};
 
@@ -37,6 +37,10 @@ impl ServerFacts for GivenServer {
     }
 
     fn views(&self) -> Vec<ServerView> {
+        Vec::new()
+    }
+
+    fn prepared_statements(&self) -> Vec<PreparedStatement> {
         Vec::new()
     }
 

@@ -13,6 +13,7 @@ use super::labels::{array_name, check_length, free_name, label_of};
 use super::mentions;
 use super::named_type::NamedType;
 use crate::names::fold;
+use crate::notices::Notice;
 use crate::statement_context::StatementContext;
 use crate::{EngineError, Outcome, SqlState};
 
@@ -27,7 +28,7 @@ pub(crate) async fn alter_type(context: &StatementContext, alter: &AlterType) ->
             return Err(missing);
         }
         match &alter.operation {
-            AlterTypeOperation::AddValue(add) => add_value(changes, enumerated(&named)?, add),
+            AlterTypeOperation::AddValue(add) => add_value(context, changes, enumerated(&named)?, add),
             AlterTypeOperation::RenameValue(rename) => rename_value(changes, &named, rename),
             AlterTypeOperation::Rename(rename) => rename_type(changes, &named, &rename.new_name),
         }
@@ -45,6 +46,7 @@ fn enumerated(named: &NamedType) -> Result<EnumType, EngineError> {
 }
 
 fn add_value(
+    context: &StatementContext,
     changes: &mut TypeChanges<'_>,
     mut definition: EnumType,
     add: &AlterTypeAddValue,
@@ -52,7 +54,11 @@ fn add_value(
     let label = label_of(&add.value)?;
     check_length(label)?;
     if definition.label(label).is_some() {
-        return if add.if_not_exists { Ok(()) } else { Err(existing(label)) };
+        if !add.if_not_exists {
+            return Err(existing(label));
+        }
+        context.raise(Notice::skipping(SqlState::DuplicateObject, existing(label).message()));
+        return Ok(());
     }
     let place = match &add.position {
         None => LabelPlace::Last,

@@ -6,6 +6,7 @@ use sqlparser::ast::ObjectName;
 use super::change::change_types;
 use super::mentions;
 use super::named_type::NamedType;
+use crate::notices::Notice;
 use crate::statement_context::StatementContext;
 use crate::table::Missing;
 use crate::{EngineError, Outcome, SqlState};
@@ -35,7 +36,9 @@ pub(crate) async fn drop_types(
         for name in names {
             let named = NamedType::find(context, &catalog, name)?;
             match (named.missing(), missing) {
-                (Some(_), Missing::Skipped) => {}
+                (Some(error), Missing::Skipped) => {
+                    context.raise(Notice::skipping(SqlState::SuccessfulCompletion, error.message()));
+                }
                 (Some(error), Missing::Refused) => return Err(error),
                 (None, _) => dropped.push(droppable(named)?),
             }

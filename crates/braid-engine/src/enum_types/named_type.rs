@@ -35,7 +35,7 @@ impl NamedType {
     /// # Errors
     /// For names with too many parts, or of another database.
     pub fn find(context: &StatementContext, catalog: &Catalog, name: &ObjectName) -> Result<Self, EngineError> {
-        let (schema, last) = table_parts(name)?;
+        let (schema, last) = table_parts(name, context.database_name())?;
         let is_quoted = matches!(&name.0[..], [ObjectNamePart::Identifier(only)] if only.quote_style.is_some());
         let in_schema = |schema_of: &str| match schema_of {
             SCHEMA_NAME => of_users(catalog, &last),

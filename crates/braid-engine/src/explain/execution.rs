@@ -1,54 +1,85 @@
-//! One EXPLAIN: its lines.
+//! One EXPLAIN, from the query to its columns.
 
 use std::sync::Arc;
 use std::time::Instant;
 
 use arrow::array::StringArray;
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+use braid_exec::plan::PlanText;
+use braid_sql::SqlType;
+use braid_sql::pg_catalog::TypeId;
 
 use super::explained_run::{ExplainedQuery, ExplainedRun, Shown};
-use super::request::Request;
+use super::explanation::Explanation;
+use super::request::{Format, Request};
 use crate::bound_parameters::BoundParameters;
 use crate::deep_stack::on_deep_stack;
 use crate::interrupt::Interrupt;
+use crate::outcome::described_as;
 use crate::recall::KnownTemplate;
+use crate::statement::{ScannedText, Unscanned};
 use crate::statement_context::StatementContext;
 use crate::{EngineError, Outcome, ParameterType, Prepared, Statement, front_end};
+
+/// What is explained.
+pub(crate) struct Explained<'a> {
+    /// The EXPLAIN, or the query that it names by EXECUTE.
+    statement: &'a Statement,
+    /// The query as template and constants, or why it can have no template.
+    scanned: Arc<Result<ScannedText, Unscanned>>,
+}
+
+impl<'a> Explained<'a> {
+    /// The query in an EXPLAIN.
+    pub fn within(statement: &'a Statement) -> Result<Self, EngineError> {
+        Ok(Self { statement, scanned: statement.explained()? })
+    }
+
+    /// A query that was prepared.
+    pub fn prepared(query: &'a Statement) -> Self {
+        let scanned = query.scanned().cloned().ok_or(Unscanned::OtherStatement);
+        Self { statement: query, scanned: Arc::new(scanned) }
+    }
+}
 
 /// EXPLAIN.
 pub(crate) async fn execute(
     context: &StatementContext,
-    statement: &Statement,
+    request: &Request,
+    explained: Explained<'_>,
     params: &BoundParameters,
     interrupt: &Interrupt,
 ) -> Result<Outcome, EngineError> {
-    let Request { analyze, verbose } = Request::of(statement)?;
-    let planning = Instant::now();
-    let scanned = statement.explained()?;
+    let Explained { statement, scanned } = explained;
+    let began = Instant::now();
     let template = KnownTemplate::of(context, &scanned, params)?;
-    let mut lines = vec![format!("Template: {template}")];
+    let mut facts = vec![("Template", template.to_string())];
     let query = ExplainedQuery::of(context, statement, params, template).await?;
-    let planning = planning.elapsed();
-    let relation = if verbose { relation_lines(context, statement, params).await? } else { Vec::new() };
-    let execution = Instant::now();
-    let run = if analyze { Some(run(context, statement, params, &query, interrupt).await?) } else { None };
-    let execution = execution.elapsed();
-    let (shown, end) = match run {
-        None => (query.shown(), Vec::new()),
-        Some(ExplainedRun { course, shown, row_count }) => {
-            lines.extend(course);
-            let end = vec![
-                format!("Rows: {row_count}"),
-                format!("Planning Time: {:.3} ms", planning.as_secs_f64() * 1000.0),
-                format!("Execution Time: {:.3} ms", execution.as_secs_f64() * 1000.0),
-            ];
-            (shown, end)
-        }
+    let planning = began.elapsed();
+    let relation = match request.verbose {
+        true => Some(front_end::relation_text(context, statement, params).await?),
+        false => None,
     };
-    lines.extend(relation);
-    lines.extend(printed(context, statement, shown, analyze).await?);
-    lines.extend(end);
-    Outcome::batch(schema(), vec![Arc::new(StringArray::from(lines))], "EXPLAIN")
+    let began = Instant::now();
+    let (mut shown, mut row_count) = (query.shown(), None);
+    if request.analyze {
+        let run = run(context, statement, params, &query, interrupt).await?;
+        facts.extend(run.course);
+        (shown, row_count) = (run.shown, Some(run.row_count));
+    }
+    let execution = began.elapsed();
+    let is_summary_wanted = request.summary.unwrap_or(request.analyze);
+    let explanation = Explanation {
+        facts,
+        relation,
+        course: shown.course(request.analyze),
+        plan: PlanText::default(),
+        row_count,
+        planning: is_summary_wanted.then_some(planning),
+        execution: (is_summary_wanted && request.analyze).then_some(execution),
+    };
+    let lines = printed(context, statement, explanation, shown, request.format).await?;
+    Outcome::batch(schema(request.format), vec![Arc::new(StringArray::from(lines))], "EXPLAIN")
 }
 
 /// Runs the query. If its tables have changed since its template was found, it is planned with its constants.
@@ -67,49 +98,45 @@ async fn run(
     run.ok_or_else(|| EngineError::internal("a planned query that does not run"))
 }
 
-/// The rewritten query as text, and an empty line.
-async fn relation_lines(
-    context: &StatementContext,
-    statement: &Statement,
-    params: &BoundParameters,
-) -> Result<Vec<String>, EngineError> {
-    let text = front_end::relation_text(context, statement, params).await?;
-    Ok(text.lines().chain([""]).map(str::to_owned).collect())
-}
-
 /// The types of the explained query's parameters.
 pub(crate) async fn prepare(
     context: &StatementContext,
     statement: &Statement,
     declared: &[Option<ParameterType>],
 ) -> Result<Prepared, EngineError> {
-    Request::of(statement)?;
+    let request = Request::of(statement)?;
     let described = front_end::describe(context, statement, declared).await?;
-    Ok(Prepared { schema: Some(schema()), ..described.prepared })
+    Ok(Prepared { schema: Some(schema(request.format)), ..described.prepared })
 }
 
-fn schema() -> SchemaRef {
-    Arc::new(Schema::new(vec![Field::new("QUERY PLAN", DataType::Utf8, false)]))
+/// The only column of an EXPLAIN.
+pub(crate) fn schema(format: Format) -> SchemaRef {
+    let field = Field::new("QUERY PLAN", DataType::Utf8, false);
+    let field = match format {
+        Format::Text => field,
+        Format::Json => field.with_metadata([described_as(SqlType::of(TypeId::JSON))].into()),
+    };
+    Arc::new(Schema::new(vec![field]))
 }
 
-/// The lines of a plan. Deep ones are printed by recursion, too, and apart, because they are long.
+/// The rows. Deep plans are printed by recursion, too, and apart, because they are long.
 async fn printed(
     context: &StatementContext,
     statement: &Statement,
+    mut explanation: Explanation,
     shown: Shown,
-    with_figures: bool,
+    format: Format,
 ) -> Result<Vec<String>, EngineError> {
     let size = statement.size();
-    match size.is_large() {
-        true => context.plan_apart(size, async move |_| Ok(lines_of(&shown, with_figures))).await,
-        false => Ok(on_deep_stack(size.expressions, || lines_of(&shown, with_figures))),
-    }
-}
-
-fn lines_of(shown: &Shown, with_figures: bool) -> Vec<String> {
-    let text = match shown {
-        Shown::Alone(plan) => plan.describe(with_figures),
-        Shown::Pass(text) => text.clone(),
+    let print = move || {
+        explanation.plan = shown.into_text();
+        match format {
+            Format::Text => explanation.lines(),
+            Format::Json => vec![explanation.json()],
+        }
     };
-    text.lines().map(str::to_owned).collect()
+    match size.is_large() {
+        true => context.plan_apart(size, async move |_| Ok(print())).await,
+        false => Ok(on_deep_stack(size.expressions, print)),
+    }
 }

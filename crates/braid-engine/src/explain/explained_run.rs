@@ -1,5 +1,6 @@
 //! The query of an EXPLAIN: planned or found by its template, and with ANALYZE run to its end.
 
+use braid_exec::plan::PlanText;
 use futures::StreamExt;
 
 use crate::bound_parameters::BoundParameters;
@@ -22,7 +23,7 @@ pub(super) enum ExplainedQuery {
 /// How a query ran.
 pub(super) struct ExplainedRun {
     /// In which pass it ran.
-    pub course: Vec<String>,
+    pub course: Vec<(&'static str, String)>,
     /// The plan that ran.
     pub shown: Shown,
     /// Rows that it had.
@@ -34,7 +35,25 @@ pub(super) enum Shown {
     /// That of the query alone.
     Alone(AlonePlan),
     /// That of its pass, as text.
-    Pass(String),
+    Pass(PlanText),
+}
+
+impl Shown {
+    /// How the operators run, if they are those of the query alone; `with_figures` with what they have done.
+    pub fn course(&self, with_figures: bool) -> Option<String> {
+        match self {
+            Self::Alone(plan) => Some(plan.course(with_figures)),
+            Self::Pass(_) => None,
+        }
+    }
+
+    /// The operators.
+    pub fn into_text(self) -> PlanText {
+        match self {
+            Self::Alone(plan) => plan.text(),
+            Self::Pass(text) => text,
+        }
+    }
 }
 
 impl ExplainedQuery {
@@ -88,7 +107,7 @@ impl ExplainedQuery {
             Some(Course::Alone(plan, _)) => Shown::Alone(plan.clone()),
             Some(Course::Pass(report)) => Shown::Pass(report.plan.clone().unwrap_or_default()),
         };
-        let course = course.as_ref().map_or_else(Vec::new, lines_of_course);
+        let course = course.as_ref().map_or_else(Vec::new, facts_of_course);
         Ok(Some(ExplainedRun { course, shown, row_count }))
     }
 }
@@ -102,24 +121,22 @@ async fn row_count(mut rows: Rows, interrupt: &Interrupt) -> Result<usize, Engin
     Ok(count)
 }
 
-fn lines_of_course(course: &Course) -> Vec<String> {
-    let line = match course {
-        Course::Pass(report) => return lines_of_pass(report),
+fn facts_of_course(course: &Course) -> Vec<(&'static str, String)> {
+    let pass = match course {
+        Course::Pass(report) => return facts_of_pass(report),
         Course::Alone(_, Place::Lane { start, queries }) => {
             let for_equal = if *queries > 1 { format!(" for {queries} equal queries") } else { String::new() };
-            format!("Pass: {}, alone{for_equal}, predicted {:.3} ms", start.number.0, ms(start.predicted))
+            format!("{}, alone{for_equal}, predicted {:.3} ms", start.number.0, ms(start.predicted))
         }
-        Course::Kept => "Pass: none, its result was kept from an equal query".to_owned(),
-        Course::Alone(_, Place::AtOnce) => "Pass: none, it reads so few rows that it runs at once".to_owned(),
-        Course::Alone(_, Place::NotSharing) => "Pass: none, the session does not share".to_owned(),
-        Course::Alone(_, Place::OfOlderVersions) => {
-            "Pass: none, its block reads older versions of its tables".to_owned()
-        }
+        Course::Kept => "none, its result was kept from an equal query".to_owned(),
+        Course::Alone(_, Place::AtOnce) => "none, it reads so few rows that it runs at once".to_owned(),
+        Course::Alone(_, Place::NotSharing) => "none, the session does not share".to_owned(),
+        Course::Alone(_, Place::OfOlderVersions) => "none, its block reads older versions of its tables".to_owned(),
     };
-    vec![line]
+    vec![("Pass", pass)]
 }
 
-fn lines_of_pass(report: &PassReport) -> Vec<String> {
+fn facts_of_pass(report: &PassReport) -> Vec<(&'static str, String)> {
     let PassReport { start, query_count, distinct_count, set_count, took, .. } = report;
     let others = match query_count - 1 {
         1 => "1 other query".to_owned(),
@@ -127,11 +144,14 @@ fn lines_of_pass(report: &PassReport) -> Vec<String> {
     };
     let took = ms(*took);
     vec![
-        format!("Pass: {}, with {others}, {distinct_count} distinct, {set_count} query sets", start.number.0),
-        format!(
-            "Pass Time: {took:.3} ms, predicted {:.3} ms, {:.3} ms for this query",
-            ms(start.predicted),
-            took / *distinct_count as f64
+        ("Pass", format!("{}, with {others}, {distinct_count} distinct, {set_count} query sets", start.number.0)),
+        (
+            "Pass Time",
+            format!(
+                "{took:.3} ms, predicted {:.3} ms, {:.3} ms for this query",
+                ms(start.predicted),
+                took / *distinct_count as f64
+            ),
         ),
     ]
 }

@@ -1,6 +1,6 @@
 //! EXPLAIN: how a query would run, and with ANALYZE how it ran.
 //!
-//! One column, `QUERY PLAN`, one line a row, as in PostgreSQL. The first line says which template the statement has, or why it has
+//! One column, `QUERY PLAN`, one line a row, or one row of JSON in PostgreSQL's shape. The first line says which template the statement has, or why it has
 //! none. With ANALYZE the next ones say in which pass it ran. The others are operators: those of the template's plan, of its pass, or
 //! of the statement's own plan. VERBOSE adds the rewritten query.
 //!
@@ -9,12 +9,16 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | [`execution`] | one EXPLAIN: its lines |
+//! | [`execution`] | one EXPLAIN, from the query to its columns |
+//! | [`explanation`], `json` | what it says, as lines and as JSON |
 //! | [`explained_run`] | the query that it runs or would run |
 //! | [`request`] | its options |
 
 mod execution;
 mod explained_run;
+mod explanation;
+mod json;
 mod request;
 
-pub(crate) use execution::{execute, prepare};
+pub(crate) use execution::{Explained, execute, prepare, schema};
+pub(crate) use request::Request;

@@ -6,9 +6,21 @@ use crate::statement::Command;
 use crate::{EngineError, SqlState, Statement};
 
 /// What was asked for.
-pub(super) struct Request {
+pub(crate) struct Request {
     pub analyze: bool,
     pub verbose: bool,
+    /// Whether times are shown; `None` to show those of a query that runs.
+    pub summary: Option<bool>,
+    pub format: Format,
+}
+
+/// The form of the answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Format {
+    /// Lines.
+    Text,
+    /// One JSON value.
+    Json,
 }
 
 impl Request {
@@ -31,33 +43,61 @@ impl Request {
             return Err(EngineError::unsupported("DESCRIBE is not supported; query information_schema.columns"));
         };
         if *query_plan || *estimate || format.is_some() {
-            return Err(EngineError::unsupported("EXPLAIN returns only text; other formats are not supported"));
+            return Err(EngineError::unsupported("options of EXPLAIN stand in parentheses: EXPLAIN (FORMAT JSON)"));
         }
-        let ast::Statement::Query(_) = &**statement else {
+        if !is_explained(statement) {
             return Err(EngineError::unsupported("EXPLAIN supports only queries; other statements have no plan"));
-        };
-        let mut request = Self { analyze: *analyze, verbose: *verbose };
-        for option in options.iter().flatten() {
-            take_option(&mut request, option)?;
         }
+        let mut request = Self { analyze: *analyze, verbose: *verbose, summary: None, format: Format::Text };
+        options.iter().flatten().try_for_each(|option| request.take(option))?;
         Ok(request)
+    }
+
+    fn take(&mut self, option: &UtilityOption) -> Result<(), EngineError> {
+        match option.name.value.to_lowercase().as_str() {
+            "analyze" => self.analyze = is_on(option)?,
+            "verbose" => self.verbose = is_on(option)?,
+            "summary" => self.summary = Some(is_on(option)?),
+            // How much is printed, of what is always or never measured here.
+            "costs" | "timing" | "buffers" => {
+                is_on(option)?;
+            }
+            "format" => self.format = format_of(option)?,
+            other => {
+                let message = format!("EXPLAIN option {} is not supported", other.to_uppercase());
+                return Err(EngineError::unsupported(message));
+            }
+        }
+        Ok(())
     }
 }
 
-fn take_option(request: &mut Request, option: &UtilityOption) -> Result<(), EngineError> {
-    match option.name.value.to_lowercase().as_str() {
-        "analyze" => request.analyze = is_on(option)?,
-        "verbose" => request.verbose = is_on(option)?,
-        // How much is printed, of what is always or never measured here.
-        "costs" | "timing" | "summary" | "buffers" => {
-            is_on(option)?;
+/// Whether a statement is a query, or names one. The parser takes arguments without parentheses, too.
+fn is_explained(statement: &ast::Statement) -> bool {
+    match statement {
+        ast::Statement::Query(_) => true,
+        ast::Statement::Execute { parameters, has_parentheses, .. } => parameters.is_empty() != *has_parentheses,
+        _ => false,
+    }
+}
+
+fn format_of(option: &UtilityOption) -> Result<Format, EngineError> {
+    let Some(arg) = &option.arg else {
+        return Err(EngineError::new(SqlState::SyntaxError, format!("{} requires a parameter", option.name)));
+    };
+    let word = arg.to_string();
+    match word.trim_matches('\'').to_lowercase().as_str() {
+        "text" => Ok(Format::Text),
+        "json" => Ok(Format::Json),
+        known @ ("xml" | "yaml") => {
+            let message = format!("EXPLAIN (FORMAT {}) is not supported", known.to_uppercase());
+            Err(EngineError::unsupported(message).with_hint("Available formats: TEXT, JSON."))
         }
-        "format" if option.arg.as_ref().is_some_and(|arg| arg.to_string().eq_ignore_ascii_case("text")) => {}
         other => {
-            return Err(EngineError::unsupported(format!("EXPLAIN option {} is not supported", other.to_uppercase())));
+            let message = format!("unrecognized value for EXPLAIN option \"format\": \"{other}\"");
+            Err(EngineError::new(SqlState::InvalidParameterValue, message))
         }
     }
-    Ok(())
 }
 
 fn is_on(option: &UtilityOption) -> Result<bool, EngineError> {

@@ -10,12 +10,14 @@
 //! | [`computed_tables`] | tables that are computed when they are read |
 //! | [`snapshot_tables`] | the tables of a statement's snapshot |
 //! | [`assigned_expression`] | expressions of INSERT and DEFAULT |
+//! | [`executed_arguments`] | arguments of EXECUTE |
 //! | [`server_facts`] | what the system relations show of the server |
 //! | [`session_facts`] | what expressions ask of the session |
 
 mod assigned_expression;
 mod computed_tables;
 mod constant_query;
+mod executed_arguments;
 mod operator_query;
 mod server_facts;
 mod session_facts;
@@ -34,6 +36,7 @@ use crate::statement_context::StatementContext;
 use crate::statement_limits::StatementSize;
 use crate::{EngineError, Outcome, ParameterType, Prepared, Statement};
 pub(crate) use assigned_expression::{Assigned, AssignedExpression};
+pub(crate) use executed_arguments::ExecutedArguments;
 use operator_query::QuerySource;
 pub(crate) use operator_query::{
     Constants, Literals, PlannedQuery, outcome, plan_alone, plan_query, relation_text, start_alone, unless_too_narrow,

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use braid_catalog::object_ids::BOOTSTRAP_ROLE_ID;
-use braid_catalog::{CatalogNames, Database, Role, ServerFacts, ServerView, Session, Setting};
+use braid_catalog::{CatalogNames, Database, PreparedStatement, Role, ServerFacts, ServerView, Session, Setting};
 
 use super::computed_tables::columns_of;
-use crate::names::DATABASE_NAME;
+use crate::named_statements::PreparedBy;
 use crate::settings::{DEFINITIONS, Definition, Domain};
 use crate::statement_context::StatementContext;
 use crate::system_views::SystemView;
@@ -21,7 +21,7 @@ pub(super) struct StatementServer(pub StatementContext);
 
 impl ServerFacts for StatementServer {
     fn database(&self) -> Database {
-        Database { id: DATABASE_ID, name: DATABASE_NAME.to_owned() }
+        Database { id: DATABASE_ID, name: self.0.database_name().to_owned() }
     }
 
     fn roles(&self) -> Vec<Role> {
@@ -39,6 +39,19 @@ impl ServerFacts for StatementServer {
             ServerView { name: view.name().to_owned(), columns: columns.collect() }
         };
         self.0.database().system_views().iter().map(view).collect()
+    }
+
+    fn prepared_statements(&self) -> Vec<PreparedStatement> {
+        let all = self.0.named_statements().all().into_iter();
+        let shown = all.map(|(name, statement)| PreparedStatement {
+            name,
+            text: statement.text().to_owned(),
+            prepared_us: statement.prepared_us(),
+            parameter_type_oids: statement.parameter_types().iter().map(|parameter| parameter.oid).collect(),
+            is_from_sql: statement.prepared_by() == PreparedBy::Statement,
+            execution_count: statement.execution_count(),
+        });
+        shown.collect()
     }
 
     fn sessions(&self) -> Vec<Session> {

@@ -5,12 +5,11 @@ use std::sync::{Arc, OnceLock};
 
 use braid_catalog::CatalogNames;
 use braid_sql::functions::numbers::random::SessionRandom;
-use braid_sql::functions::{ObjectNames, SessionFacts};
+use braid_sql::functions::{Notifications, ObjectNames, SessionFacts};
 use braid_sql::input::time_zones::TimeZone;
 
 use super::server_facts::names_of;
 use crate::clock::{Instants, read_clock_us};
-use crate::names::DATABASE_NAME;
 use crate::settings::{ProvidedValues, SettingValues, definition};
 use crate::statement_context::StatementContext;
 
@@ -34,6 +33,7 @@ impl<'a> StatementFacts<'a> {
             settings,
             provided: self.context.provided_values(),
             user: self.context.user().to_owned(),
+            database: self.context.database_name().to_owned(),
             session_id: self.context.session_id(),
             random: self.context.random().clone(),
             names: None,
@@ -81,7 +81,7 @@ impl SessionFacts for StatementFacts<'_> {
     }
 
     fn database(&self) -> String {
-        DATABASE_NAME.to_owned()
+        self.context.database_name().to_owned()
     }
 
     fn session_id(&self) -> i32 {
@@ -99,6 +99,10 @@ impl SessionFacts for StatementFacts<'_> {
     fn objects(&self) -> Option<Arc<dyn ObjectNames>> {
         Some(Arc::new(names_of(self.context)))
     }
+
+    fn notifications(&self) -> Option<Arc<dyn Notifications>> {
+        Some(self.context.notifications().clone())
+    }
 }
 
 /// The names that a statement looks up, taken when it first does.
@@ -115,6 +119,7 @@ pub(crate) struct KeptFacts {
     settings: SettingValues,
     provided: ProvidedValues,
     user: String,
+    database: String,
     session_id: i32,
     random: SessionRandom,
     /// None in plans that outlive their statement, and would keep what it has read.
@@ -148,7 +153,7 @@ impl SessionFacts for KeptFacts {
     }
 
     fn database(&self) -> String {
-        DATABASE_NAME.to_owned()
+        self.database.clone()
     }
 
     fn session_id(&self) -> i32 {
@@ -166,6 +171,11 @@ impl SessionFacts for KeptFacts {
     fn objects(&self) -> Option<Arc<dyn ObjectNames>> {
         let StatementNames { context, names } = self.names.as_ref()?;
         Some(names.get_or_init(|| Arc::new(names_of(context))).clone())
+    }
+
+    /// None in plans that outlive their statement: they would keep the session listening.
+    fn notifications(&self) -> Option<Arc<dyn Notifications>> {
+        Some(self.names.as_ref()?.context.notifications().clone())
     }
 }
 

@@ -2,17 +2,26 @@
 //!
 //! | module | contents |
 //! |---|---|
+//! | [`block_warnings`] | warnings of BEGIN in a block, COMMIT without one, SET LOCAL outside |
+//! | [`notify`] | LISTEN, UNLISTEN, NOTIFY |
 //! | [`setting_change`] | one setting to a new value or to its default |
 //! | [`transaction_block`] | BEGIN, SET TRANSACTION, COMMIT, ROLLBACK, savepoints |
-//! | [`set`] | SET, RESET, DISCARD |
+//! | [`discard`] | DISCARD, DEALLOCATE |
+//! | [`set`] | SET, RESET |
 //! | [`show`] | SHOW |
 
+mod block_warnings;
+mod discard;
+mod notify;
 mod set;
 mod setting_change;
 mod show;
 mod transaction_block;
 
-pub(crate) use set::{discard, reset, set};
+pub(crate) use block_warnings::warn_of_block;
+pub(crate) use discard::{deallocate, discard};
+pub(crate) use notify::{listen, notify, unlisten};
+pub(crate) use set::{reset, set};
 pub(crate) use setting_change::assign;
 pub(crate) use show::{show, show_schema};
 pub(crate) use transaction_block::{

@@ -1,4 +1,4 @@
-//! SET, RESET and DISCARD.
+//! SET and RESET.
 
 use braid_sql::functions::strings::quoting::quote_identifier;
 use braid_sql::input::time_zones::TimeZone;
@@ -59,12 +59,6 @@ pub(crate) fn reset(context: &StatementContext, reset: &Reset) -> Result<Outcome
         Reset::ConfigurationParameter(name) => reset_one(context, definition(&name_of(name))?)?,
     }
     Ok(Outcome::done("RESET"))
-}
-
-/// DISCARD. A session has only settings to discard.
-pub(crate) fn discard(context: &StatementContext) -> Result<Outcome, EngineError> {
-    context.change_settings(SettingValues::reset_all);
-    Ok(Outcome::done("DISCARD ALL"))
 }
 
 fn name_of(name: &ObjectName) -> String {

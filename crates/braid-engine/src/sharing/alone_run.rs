@@ -19,7 +19,7 @@ use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use braid_base::ByteSize;
 use braid_exec::executor::Executor;
-use braid_exec::plan::Plan;
+use braid_exec::plan::{Plan, PlanText};
 use braid_exec::{ExecError, SpillSpace};
 use braid_share::Ending;
 use futures::{Stream, StreamExt, stream};
@@ -92,16 +92,18 @@ impl AlonePlan {
         }
     }
 
-    /// What EXPLAIN shows of it; `with_figures` with what its runs have done.
-    pub fn describe(&self, with_figures: bool) -> String {
-        let mut text = format!("Operators: workers={}", self.workers);
+    /// How it runs, for EXPLAIN; `with_figures` with what its runs have done.
+    pub fn course(&self, with_figures: bool) -> String {
+        let mut text = format!("workers={}", self.workers);
         if with_figures {
             text.push_str(&format!(", {}", self.figures));
         }
-        text.push('\n');
-        // Writing to a string does not fail.
-        let _ = self.plan.describe(1, &mut text);
         text
+    }
+
+    /// Its operators, as EXPLAIN shows them.
+    pub fn text(&self) -> PlanText {
+        self.plan.text()
     }
 }
 

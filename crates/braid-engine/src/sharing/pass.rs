@@ -120,7 +120,7 @@ impl SharedRun {
             start: self.start,
             took: started.elapsed(),
             versions,
-            plan: is_plan_wanted.then(|| shared.describe()),
+            plan: is_plan_wanted.then(|| shared.text()),
         });
         // Nobody waits for the file of another query.
         let (mut unanswered, mut in_files) = (Vec::new(), Vec::new());

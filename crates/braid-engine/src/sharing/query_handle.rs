@@ -4,6 +4,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use braid_exec::ExecError;
+use braid_exec::plan::PlanText;
 use braid_share::{PassNumber, QueryTicket, SharingMode};
 use tokio::sync::oneshot;
 
@@ -94,7 +95,7 @@ pub(crate) struct PassReport {
     /// What it has read.
     pub versions: Option<TableVersions>,
     /// Its plan, if one of its queries wanted to know.
-    pub plan: Option<String>,
+    pub plan: Option<PlanText>,
 }
 
 /// A query that waits or runs. Dropping it leaves.

@@ -7,6 +7,7 @@ use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 use super::copy_statement::{CopyStatement, CopySubject};
+use super::prepare_statement::{PrepareStatement, parse_execute};
 use crate::statement_limits::StatementSize;
 
 /// The syntax tree behind a [`Statement`](super::Statement).
@@ -18,6 +19,8 @@ pub(crate) enum Command {
     CreateTableWithoutData(ast::CreateTable),
     /// COPY, as read here.
     Copy(CopyStatement),
+    /// PREPARE, as read here.
+    Prepare(PrepareStatement),
 }
 
 impl Command {
@@ -31,6 +34,14 @@ impl Command {
             Keyword::COPY => {
                 parser.next_token();
                 CopyStatement::parse(parser).map(Self::Copy)
+            }
+            Keyword::PREPARE => {
+                parser.next_token();
+                PrepareStatement::parse(parser).map(Self::Prepare)
+            }
+            Keyword::EXECUTE => {
+                parser.next_token();
+                parse_execute(parser).map(Self::Sql)
             }
             Keyword::ABORT => {
                 parser.next_token();
@@ -53,7 +64,7 @@ impl Command {
             Self::Sql(statement) => statement.rewrite(rewrite),
             Self::CreateTableWithoutData(create) => create.rewrite(rewrite),
             Self::Copy(CopyStatement { subject: CopySubject::Query(query), .. }) => query.rewrite(rewrite),
-            Self::Copy(_) => {}
+            Self::Copy(_) | Self::Prepare(_) => {}
         }
     }
 
@@ -64,6 +75,9 @@ impl Command {
             Self::CreateTableWithoutData(create) => StatementSize::of(create),
             Self::Copy(CopyStatement { subject: CopySubject::Query(query), .. }) => StatementSize::of(&**query),
             Self::Copy(_) => StatementSize::default(),
+            Self::Prepare(prepare) => {
+                prepare.prepared.as_deref().map_or_else(StatementSize::default, |tree| StatementSize::of(tree))
+            }
         }
     }
 }

@@ -39,9 +39,15 @@ pub enum StatementKind {
     Show,
     /// RESET.
     Reset,
-    /// DISCARD, CLOSE ALL, UNLISTEN: there is nothing to do, which is what is done.
+    /// LISTEN, UNLISTEN, NOTIFY.
+    Notify,
+    /// DISCARD, CLOSE ALL.
     Discard,
-    /// DEALLOCATE: the named statements are the server's.
+    /// PREPARE.
+    Prepare,
+    /// EXECUTE: does what the statement that it executes does.
+    Execute,
+    /// DEALLOCATE.
     Deallocate,
     /// BEGIN.
     Begin,
@@ -65,6 +71,7 @@ impl StatementKind {
             Command::Copy(copy) if copy.is_from() => Self::CopyFrom,
             Command::Copy(_) => Self::CopyTo,
             Command::CreateTableWithoutData(_) => Self::CreateTable,
+            Command::Prepare(_) => Self::Prepare,
             Command::Sql(statement) => match statement {
                 S::Query(query) => kind_of_query(query),
                 S::Explain { .. } => Self::Explain,
@@ -80,7 +87,9 @@ impl StatementKind {
                 S::Set(_) => Self::Set,
                 S::ShowVariable { .. } => Self::Show,
                 S::Reset(_) => Self::Reset,
-                S::Discard { .. } | S::Close { .. } | S::UNLISTEN { .. } => Self::Discard,
+                S::LISTEN { .. } | S::UNLISTEN { .. } | S::NOTIFY { .. } => Self::Notify,
+                S::Discard { .. } | S::Close { .. } => Self::Discard,
+                S::Execute { .. } => Self::Execute,
                 S::Deallocate { .. } => Self::Deallocate,
                 S::StartTransaction { .. } => Self::Begin,
                 S::Commit { .. } => Self::Commit,
@@ -102,6 +111,11 @@ impl StatementKind {
     /// Whether it may read rows of tables. INSERT is asked later: most read none.
     pub fn reads_tables(self) -> bool {
         matches!(self, Self::Query | Self::Explain | Self::CopyTo | Self::CreateTable)
+    }
+
+    /// Whether it ends a transaction block.
+    pub fn ends_transaction(self) -> bool {
+        matches!(self, Self::Commit | Self::Rollback)
     }
 
     /// Whether it ends a transaction block, or what has failed in it: all that a failed block still accepts.
@@ -155,6 +169,12 @@ mod tests {
             ("show all", Show),
             ("reset all", Reset),
             ("discard all", Discard),
+            ("listen a", Notify),
+            ("unlisten *", Notify),
+            ("notify a, 'b'", Notify),
+            ("prepare a as select $1", Prepare),
+            ("prepare a (int, text[]) as insert into t values ($1, $2)", Prepare),
+            ("execute a (1, now())", Execute),
             ("deallocate all", Deallocate),
             ("begin", Begin),
             ("start transaction isolation level serializable", Begin),

@@ -59,8 +59,14 @@ impl StatementContext {
         match end {
             // Without a block it ends the transaction of the message.
             BlockEnd::NoBlock if state.message.is_none() => return end,
-            BlockEnd::NoBlock | BlockEnd::Committed => state.settings.commit(),
-            BlockEnd::RolledBack => state.settings.roll_back(),
+            BlockEnd::NoBlock | BlockEnd::Committed => {
+                state.settings.commit();
+                self.notifications().commit();
+            }
+            BlockEnd::RolledBack => {
+                state.settings.roll_back();
+                self.notifications().roll_back();
+            }
         }
         state.divide_message();
         end
@@ -84,8 +90,8 @@ impl StatementContext {
     /// Outside of a block, and for too many.
     pub fn set_savepoint(&self, name: String) -> Result<(), EngineError> {
         let mut state = self.shared.state.lock();
-        let settings = state.settings.clone();
-        state.transaction.set_savepoint(name, &settings)
+        let (settings, told) = (state.settings.clone(), self.notifications().mark());
+        state.transaction.set_savepoint(name, settings, told)
     }
 
     /// RELEASE SAVEPOINT.
@@ -102,7 +108,9 @@ impl StatementContext {
     /// As [`Self::release_savepoint`].
     pub fn roll_back_to_savepoint(&self, name: &str) -> Result<(), EngineError> {
         let mut state = self.shared.state.lock();
-        state.settings = state.transaction.roll_back_to(name)?;
+        let (settings, told) = state.transaction.roll_back_to(name)?;
+        state.settings = settings;
+        self.notifications().roll_back_to(told);
         Ok(())
     }
 
@@ -167,7 +175,13 @@ impl StatementContext {
         }
         let has_failed = message.has_failed || state.transaction.has_writes();
         state.transaction.roll_back();
-        if has_failed { state.settings.roll_back() } else { state.settings.commit() }
+        if has_failed {
+            state.settings.roll_back();
+            self.notifications().roll_back();
+        } else {
+            state.settings.commit();
+            self.notifications().commit();
+        }
     }
 }
 

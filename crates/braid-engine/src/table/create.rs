@@ -8,6 +8,7 @@ use crate::dml::assignment::Assignment;
 use crate::dml::defaults::check_defaults;
 use crate::front_end::{self, StatementFacts, TableOfQuery};
 use crate::names::columns_named;
+use crate::notices::Notice;
 use crate::statement_context::StatementContext;
 use crate::table_names::created_table;
 use crate::{EngineError, Outcome, SqlState, Statement};
@@ -28,12 +29,12 @@ pub(crate) async fn create_table(context: &StatementContext, create: &CreateTabl
         _ => UnenforcedKeys::Refuse,
     };
     let name = created_table(context, &create.name)?;
+    if create.if_not_exists && exists(context, &name) {
+        return Ok(skipped(context, &name, "CREATE TABLE"));
+    }
     let table = new_table(name, create, unenforced, &StatementFacts::of(context))?;
     if table.columns.is_empty() {
         return Err(EngineError::unsupported("a table without columns is not supported"));
-    }
-    if create.if_not_exists && exists(context, &table.name) {
-        return Ok(Outcome::done("CREATE TABLE"));
     }
     check_defaults(context, &table.columns)?;
     match context.change(|writes, view| writes.create_table(view, table)).await {
@@ -55,7 +56,7 @@ pub(crate) async fn create_table_as(
     let name = created_table(context, &create.name)?;
     if exists(context, &name) {
         if create.if_not_exists {
-            return Ok(Outcome::done("CREATE TABLE AS"));
+            return Ok(skipped(context, &name, "CREATE TABLE AS"));
         }
         let message = format!("relation \"{name}\" already exists");
         return Err(EngineError::new(SqlState::DuplicateTable, message));
@@ -92,4 +93,11 @@ fn table_of(name: String, columns: Vec<ColumnDef>) -> Result<NewTable, EngineErr
 
 fn exists(context: &StatementContext, table: &str) -> bool {
     context.snapshot().table(table).is_some()
+}
+
+/// Tells the client that a table of this name exists.
+fn skipped(context: &StatementContext, table: &str, tag: &'static str) -> Outcome {
+    let exists = format!("relation \"{table}\" already exists");
+    context.raise(Notice::skipping(SqlState::DuplicateTable, &exists));
+    Outcome::done(tag)
 }

@@ -2,11 +2,13 @@
 
 use std::collections::BTreeSet;
 
+use braid_sql::search_path::is_schema;
 use sqlparser::ast::ObjectName;
 
+use crate::notices::Notice;
 use crate::statement_context::StatementContext;
 use crate::table_names::{Named, named_table};
-use crate::{EngineError, Outcome};
+use crate::{EngineError, Outcome, SqlState};
 
 /// What becomes of a table that does not exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,10 +36,19 @@ pub(crate) async fn drop_tables(
     let mut tables = BTreeSet::new();
     for name in names {
         match (named_table(context, &snapshot, name)?, missing) {
-            (Named::Nothing(..), Missing::Skipped) => {}
+            (Named::Nothing(schema, table), Missing::Skipped) => context.raise(skipped(schema, &table)),
             (named, _) => drop(tables.insert(named.into_dropped()?)),
         }
     }
     context.change(|writes, view| tables.iter().try_for_each(|table| writes.drop_table(view, table))).await?;
     Ok(Outcome::done("DROP TABLE"))
+}
+
+/// That a table, or its schema, does not exist.
+fn skipped(schema: Option<String>, table: &str) -> Notice {
+    let what = match schema.filter(|schema| !is_schema(schema)) {
+        Some(schema) => format!("schema \"{schema}\" does not exist"),
+        None => format!("table \"{table}\" does not exist"),
+    };
+    Notice::skipping(SqlState::SuccessfulCompletion, &what)
 }

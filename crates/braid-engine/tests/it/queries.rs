@@ -195,7 +195,7 @@ async fn explain_shows_the_plan_and_what_it_did() {
     assert!(db.run("explain verbose select count(*) from t").await.contains("Aggregate"));
     db.check_states(&[
         ("explain insert into t values (1)", "0A000"),
-        ("explain (format json) select 1", "0A000"),
+        ("explain (format xml) select 1", "0A000"),
         ("explain select nosuch from t", "42703"),
     ])
     .await;

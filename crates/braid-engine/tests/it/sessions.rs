@@ -2,7 +2,7 @@
 
 use braid_engine::TransactionStatus;
 
-use crate::test_db::{TestDb, run};
+use crate::test_db::{TestDb, config, run};
 
 #[tokio::test]
 async fn settings_are_set_shown_and_reset() {
@@ -70,6 +70,25 @@ async fn a_block_reads_one_snapshot_or_the_newest() {
     assert_eq!(db.state("show timezone").await, "25P02");
     db.check(&[("commit", "ROLLBACK"), ("select count(*) from t", "2")]).await;
     assert_eq!(db.session.transaction_status(), TransactionStatus::Idle);
+}
+
+#[tokio::test]
+async fn a_database_has_the_name_that_it_is_opened_with() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut config = config(dir.path());
+    config.database_name = "shop".to_owned();
+    let database = braid_engine::Database::open(config).await.unwrap();
+    let session = database.session("alice");
+    run(&session, "create table shop.public.t (a int)").await.unwrap();
+    for (sql, expected) in [
+        ("select current_database()", "shop"),
+        ("select datname from pg_database", "shop"),
+        ("select table_catalog from information_schema.tables where table_name = 't'", "shop"),
+        ("select current_database() from t right join (values (1)) as v (x) on a = x", "shop"),
+    ] {
+        assert_eq!(run(&session, sql).await.unwrap(), expected, "{sql}");
+    }
+    assert_eq!(run(&session, "drop table braid.public.t").await.unwrap_err().sqlstate(), "0A000");
 }
 
 #[tokio::test]

@@ -280,7 +280,8 @@ async fn changes_of_rows_are_those_of_a_model() {
         let mut random = case.random();
         let db = TestDb::new().await;
         db.run("create table t (a int, b int)").await;
-        let (mut model, mut saved): (Vec<(i64, i64)>, Vec<(i64, i64)>) = (Vec::new(), Vec::new());
+        let mut model: Vec<(i64, i64)> = Vec::new();
+        let mut saved = model.clone();
         let (mut next, mut in_block) = (0, false);
         for _ in 0..40 {
             let (modulus, rest) = (1 + random.below(6) as i64, random.below(3) as i64);

@@ -317,6 +317,13 @@ impl Plan {
     /// Writes the tree with one operator per line, each input indented by two blanks.
     pub fn describe(&self, depth: usize, out: &mut dyn fmt::Write) -> fmt::Result {
         write!(out, "{:1$}", "", 2 * depth)?;
+        self.describe_operator(out)?;
+        writeln!(out)?;
+        self.inputs().into_iter().try_for_each(|input| input.describe(depth + 1, out))
+    }
+
+    /// Writes the operator without its inputs: its name, and what it does behind a colon.
+    pub(super) fn describe_operator(&self, out: &mut dyn fmt::Write) -> fmt::Result {
         match self {
             Self::Source { source, .. } => write!(out, "Scan: {}", source.describe())?,
             Self::Filter { condition, .. } => write!(out, "Filter: {condition}")?,
@@ -348,8 +355,7 @@ impl Plan {
             Self::CteScan { cte, .. } => write!(out, "Scan: {cte}")?,
             Self::Shared(operator) => write!(out, "{operator}")?,
         }
-        writeln!(out)?;
-        self.inputs().into_iter().try_for_each(|input| input.describe(depth + 1, out))
+        Ok(())
     }
 }
 

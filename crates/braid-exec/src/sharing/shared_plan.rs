@@ -27,7 +27,7 @@ use braid_storage::scalar::ScalarKey;
 
 use crate::plan::SideWidths;
 use crate::plan::shared_operator::{JoinSets, SetColumn, SetCondition, SharedOperator, SharedStep};
-use crate::plan::{CteId, JoinCondition, JoinKind, NodeId, Plan};
+use crate::plan::{CteId, JoinCondition, JoinKind, NodeId, Plan, PlanText};
 use crate::query_sets::query_number::PASS_QUERIES_MAX;
 use crate::query_sets::set_calculator::SetCalculator;
 use crate::runtime::pipeline::{SetFilter, Source};
@@ -124,6 +124,11 @@ impl SharedPlan {
     }
 
     /// The tree, as EXPLAIN shows it.
+    pub fn text(&self) -> PlanText {
+        self.plan.text()
+    }
+
+    /// The tree, with one operator per line.
     pub fn describe(&self) -> String {
         let mut text = String::new();
         self.plan.describe(0, &mut text).expect("text is written without errors");

@@ -16,6 +16,9 @@ pub(crate) const DATA_DEFAULT: &str = "braid-data/main";
 /// The memory and disk settings that a database is opened with.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct DatabaseOptions {
+    /// Name of the database that clients connect to.
+    #[arg(long = "database", value_name = "NAME", default_value = "braid")]
+    name: String,
     /// Memory for cached table data, such as 512MB or 4GB [default: a quarter of the machine's memory].
     #[arg(long, value_name = "SIZE")]
     buffer: Option<ByteSize>,
@@ -52,9 +55,15 @@ fn parse_backend(text: &str) -> Result<Backend, String> {
 }
 
 impl DatabaseOptions {
+    /// The name of the database.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
     /// Opens `data` with these options, creating it if it is missing.
     pub(crate) async fn open(&self, data: &Path) -> Result<Arc<Database>, CommandError> {
         let mut config = Config::new(data);
+        config.database_name.clone_from(&self.name);
         config.buffer = self.buffer.unwrap_or(config.buffer);
         config.query_memory = self.query_memory.unwrap_or(config.query_memory);
         config.total_memory = self.total_memory.unwrap_or(config.total_memory);

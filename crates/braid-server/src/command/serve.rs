@@ -71,7 +71,7 @@ pub(crate) async fn run(options: Options) -> Result<(), CommandError> {
     let published = PublishedAddress::publish(&options.data.data, server.address)?;
     let (ip, port) = (server.address.ip(), server.address.port());
     println!("{LISTENING}{} (data directory {})", server.address, options.data.data.display());
-    println!("connect with: psql -h {ip} -p {port} -U braid braid");
+    println!("connect with: psql -h {ip} -p {port} -U braid {}", options.database.name());
     stop_on_signals(server, shutdown, &database).await?;
     drop(published);
     Ok(())

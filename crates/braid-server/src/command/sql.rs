@@ -99,7 +99,10 @@ async fn ask_server(options: &Options) -> Result<Option<Client>, CommandError> {
 
 /// Runs one statement and prints its rows as they come (a table: at the end, when its widths are known).
 async fn run_statement(client: &Client, statement: &Statement, format: OutputFormat) -> Result<(), CommandError> {
-    let answers_rows = matches!(statement.kind(), StatementKind::Query | StatementKind::Explain | StatementKind::Show);
+    let answers_rows = matches!(
+        statement.kind(),
+        StatementKind::Query | StatementKind::Execute | StatementKind::Explain | StatementKind::Show
+    );
     let types = match format {
         // What is a number and what a text shows only in the extended protocol.
         OutputFormat::Json if answers_rows => {

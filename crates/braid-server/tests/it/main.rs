@@ -16,6 +16,8 @@
 //! | [`figures`] | the demo and the benchmarks that need a server, tiny |
 //! | [`lifecycle`] | limits, idle connections, shutdown |
 //! | [`long_values`] | what values that functions make long take of memory and time |
+//! | [`notifications`] | notifications as messages |
+//! | [`prepared_statements`] | PREPARE and EXECUTE beside the protocol's named statements |
 //! | [`protocol`] | what no driver sends |
 
 #![expect(clippy::unwrap_used, reason = "all of this is tests, their helpers too")]
@@ -29,7 +31,9 @@ mod harness;
 mod large_statements;
 mod lifecycle;
 mod long_values;
+mod notifications;
 mod portals;
+mod prepared_statements;
 mod protocol;
 mod raw_client;
 mod security;

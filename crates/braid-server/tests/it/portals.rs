@@ -21,6 +21,117 @@ async fn a_portal_goes_on_where_it_was() {
     transaction.commit().await.unwrap();
 }
 
+/// What PostgreSQL 15 answers for five rows, one FETCH after the other.
+const SCROLLED: &[(&str, &str)] = &[
+    ("next", "1"),
+    ("prior", ""),
+    ("prior", ""),
+    ("next", "1"),
+    ("forward 2", "2 3"),
+    ("relative -1", "2"),
+    ("relative 0", "2"),
+    ("0", "2"),
+    ("forward 0", "2"),
+    ("backward 0", "2"),
+    ("absolute 3", "3"),
+    ("absolute -2", "4"),
+    ("absolute 0", ""),
+    ("next", "1"),
+    ("absolute 9", ""),
+    ("prior", "5"),
+    ("last", "5"),
+    ("first", "1"),
+    ("forward all", "2 3 4 5"),
+    ("backward 2", "5 4"),
+    ("backward all", "3 2 1"),
+    ("next", "1"),
+    ("-1", ""),
+    ("all", "1 2 3 4 5"),
+    ("relative -2", "4"),
+    ("relative 9", ""),
+    ("backward", "5"),
+    ("forward", ""),
+    ("absolute 2", "2"),
+    ("relative 1", "3"),
+    ("absolute -9", ""),
+    ("next", "1"),
+    ("last", "5"),
+    ("next", ""),
+    ("next", ""),
+    ("prior", "5"),
+    ("forward -2", "4 3"),
+    ("backward -2", "4 5"),
+];
+
+#[tokio::test]
+async fn a_scroll_cursor_goes_to_any_row() {
+    let server = TestServer::start().await;
+    let client = server.client().await;
+    client.batch_execute("begin").await.unwrap();
+    // One row in a batch, and several.
+    for (name, rows) in [("a", "select * from generate_series(1, 5) as s (n)"), ("b", "values (1), (2), (3), (4), (5)")]
+    {
+        client.batch_execute(&format!("declare {name} scroll cursor for {rows}")).await.unwrap();
+        for (direction, expected) in SCROLLED {
+            let rows = text_rows(&client, &format!("fetch {direction} from {name}")).await;
+            let rows: Vec<String> = rows.into_iter().filter_map(|row| row[0].clone()).collect();
+            assert_eq!(rows.join(" "), *expected, "{direction} from {name}");
+        }
+        client.batch_execute(&format!("fetch absolute 0 from {name}")).await.unwrap();
+    }
+    let mut raw = server.raw().await;
+    raw.query("begin").await;
+    raw.query("declare c scroll cursor for select * from generate_series(1, 5)").await;
+    for (direction, tag) in [("absolute 1", "1"), ("forward all", "4"), ("backward 3", "3"), ("absolute 9", "0")] {
+        let answers = raw.query(&format!("move {direction} in c")).await;
+        assert_eq!((kinds(&answers).as_str(), answers[0].text()), ("CZ", format!("MOVE {tag}")), "{direction}");
+    }
+    assert_eq!(raw.query("fetch prior from c").await[1].values(), [Some(b"5".to_vec())]);
+}
+
+#[tokio::test]
+async fn a_scroll_cursor_reads_many_batches_both_ways() {
+    let server = TestServer::start().await;
+    let client = server.client().await;
+    let numbers = async |sql: &str| -> Vec<i64> {
+        let rows = text_rows(&client, sql).await;
+        rows.iter().map(|row| row[0].as_deref().unwrap().parse().unwrap()).collect()
+    };
+    client
+        .batch_execute("begin; declare c scroll cursor with hold for select * from generate_series(1, 30000)")
+        .await
+        .unwrap();
+    assert_eq!(numbers("fetch 20000 from c").await, (1..=20000).collect::<Vec<_>>());
+    client.batch_execute("commit").await.unwrap();
+    assert_eq!(numbers("fetch backward 19000 from c").await, (1000..20000).rev().collect::<Vec<_>>());
+    assert_eq!(numbers("fetch all from c").await, (1001..=30000).collect::<Vec<_>>());
+    assert_eq!(numbers("fetch backward all from c").await, (1..=30000).rev().collect::<Vec<_>>());
+    client.batch_execute("close c").await.unwrap();
+}
+
+#[tokio::test]
+async fn other_cursors_go_forward_only() {
+    let server = TestServer::start().await;
+    let client = server.client().await;
+    for declared in ["no scroll cursor", "cursor"] {
+        for direction in ["prior", "first", "last", "absolute 2", "0", "relative -1", "backward all"] {
+            let text = format!("begin; declare c {declared} for select * from generate_series(1, 5)");
+            client.batch_execute(&text).await.unwrap();
+            assert_eq!(text_rows(&client, "fetch c").await.len(), 1);
+            let refused = client.batch_execute(&format!("fetch {direction} from c")).await;
+            assert_eq!(sqlstate(refused), "55000", "{direction}");
+            client.batch_execute("rollback").await.unwrap();
+        }
+        client
+            .batch_execute(&format!("begin; declare c {declared} for select * from generate_series(1, 5)"))
+            .await
+            .unwrap();
+        assert_eq!(text_rows(&client, "fetch relative 3 from c").await, [[Some("3".to_owned())]]);
+        assert!(text_rows(&client, "fetch relative 3 from c").await.is_empty());
+        client.batch_execute("rollback").await.unwrap();
+    }
+}
+
 #[tokio::test]
 async fn two_portals_are_read_alternately_without_end() {
     let server = TestServer::start().await;

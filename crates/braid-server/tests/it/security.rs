@@ -18,6 +18,25 @@ use crate::harness::{TestServer, sqlstate, text_rows};
 use crate::raw_client::{RawClient, kinds};
 
 #[tokio::test]
+async fn only_the_database_that_exists_is_connected_to() {
+    let server = TestServer::start().await;
+    let asked = async |database: &str| {
+        let mut raw = RawClient { stream: TcpStream::connect(server.address).await.unwrap() };
+        raw.startup(&[("user", "tester"), ("database", database)]).await
+    };
+    let refused = asked("nosuch").await;
+    let last = refused.last().unwrap();
+    let told = |code: u8| last.field(code).unwrap_or_default();
+    assert_eq!(last.kind, 'E');
+    assert_eq!((told(b'S').as_str(), told(b'C').as_str()), ("FATAL", "3D000"));
+    assert_eq!(told(b'M'), "database \"nosuch\" does not exist");
+    // Drivers that are told no database name that of the user.
+    for database in ["braid", "tester", ""] {
+        assert_eq!(asked(database).await.last().unwrap().kind, 'Z', "{database:?}");
+    }
+}
+
+#[tokio::test]
 async fn a_password_is_asked_for_and_checked() {
     let server = TestServer::start_with(|options| options.password = Some("søsecret".into())).await;
     let (client, connection) = server.config().password("søsecret").connect(NoTls).await.unwrap();

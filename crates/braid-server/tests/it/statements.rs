@@ -129,6 +129,28 @@ async fn useless_transaction_commands_get_a_warning() {
 }
 
 #[tokio::test]
+async fn notices_come_before_the_end_of_their_statement() {
+    let server = TestServer::start().await;
+    let mut raw = server.raw().await;
+    let answers = raw.query("drop table if exists a, b").await;
+    assert_eq!(kinds(&answers), "NNCZ");
+    let told = |code: u8| answers[1].field(code);
+    assert_eq!(told(b'S').as_deref(), Some("NOTICE"));
+    assert_eq!(told(b'C').as_deref(), Some("00000"));
+    assert_eq!(told(b'M').as_deref(), Some("table \"b\" does not exist, skipping"));
+    raw.stream
+        .write_all(&[parse("", "commit", &[]), bind("", "", 0, &[], 0), execute("", 0), sync()].concat())
+        .await
+        .unwrap();
+    assert_eq!(kinds(&raw.until_ready().await), "12NCZ");
+    raw.query("set client_min_messages = warning").await;
+    assert_eq!(kinds(&raw.query("drop table if exists a").await), "CZ");
+    assert_eq!(kinds(&raw.query("commit").await), "NCZ");
+    raw.query("set client_min_messages = error").await;
+    assert_eq!(kinds(&raw.query("commit").await), "CZ");
+}
+
+#[tokio::test]
 async fn settings_are_reported_at_start_and_when_they_change() {
     let server = TestServer::start().await;
     let mut raw =

@@ -27,6 +27,8 @@ pub(super) enum Clause {
     WindowFrameRows,
     WindowFrameRange,
     WindowFrameGroups,
+    /// An argument of EXECUTE.
+    ExecuteArgument,
 }
 
 impl Clause {
@@ -50,6 +52,7 @@ impl Clause {
             Self::WindowFrameRows => "window ROWS",
             Self::WindowFrameRange => "window RANGE",
             Self::WindowFrameGroups => "window GROUPS",
+            Self::ExecuteArgument => "EXECUTE parameters",
         }
     }
 

@@ -34,6 +34,7 @@ mod chains;
 mod clause;
 mod collations;
 mod conditionals;
+mod executed_arguments;
 mod literals;
 mod operators;
 mod overlaps;

@@ -39,6 +39,23 @@ pub trait SessionFacts: fmt::Debug {
     fn random(&self) -> Option<&SessionRandom> {
         None
     }
+    /// The session's part in LISTEN and NOTIFY; `None` where there is none.
+    fn notifications(&self) -> Option<Arc<dyn Notifications>> {
+        None
+    }
+}
+
+/// The part of a session in LISTEN and NOTIFY.
+pub trait Notifications: fmt::Debug + Send + Sync {
+    /// Tells a channel something when the transaction commits.
+    ///
+    /// # Errors
+    /// For texts that are too long, and if the queue is full.
+    fn notify(&self, channel: &str, payload: &str) -> Result<(), SqlError>;
+    /// The channels that the session listens on.
+    fn channels(&self) -> Vec<String>;
+    /// The used part of the queue, from 0 to 1.
+    fn queue_usage(&self) -> f64;
 }
 
 /// The names of what a database has. Names without a schema are looked for along the search path.

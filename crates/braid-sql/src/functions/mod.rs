@@ -19,6 +19,7 @@
 //! | [`sending`] | values in binary format |
 //! | [`hashes`] | hashes of values |
 //! | [`objects`] | types, functions and operators by name and number |
+//! | `notifying` | what a transaction tells the sessions that listen |
 //! | [`session`] | the session and its settings |
 //! | [`sets`] | functions that return rows |
 //! | [`json`] | json, jsonb, jsonpath |
@@ -32,6 +33,7 @@ pub mod enums;
 pub mod hashes;
 pub mod in_range;
 pub mod json;
+mod notifying;
 pub mod nulls;
 pub mod numbers;
 pub mod objects;
@@ -48,7 +50,7 @@ use std::fmt;
 use std::sync::LazyLock;
 
 pub use crate::value_memory::{LimitedMemory, UnlimitedMemory, ValueMemory};
-pub use call::{Call, ObjectNames, SessionFacts};
+pub use call::{Call, Notifications, ObjectNames, SessionFacts};
 pub use sets::{Rows, SetImplementation, set_implementation_of};
 
 use crate::pg_catalog::{CatalogMap, FunctionEntry, FunctionId, pg_catalog};
@@ -71,6 +73,7 @@ const ROOMS: &[&[Implementations]] = &[
         nulls::FUNCTIONS,
         records::FUNCTIONS,
         sending::FUNCTIONS,
+        notifying::FUNCTIONS,
         session::FUNCTIONS,
         sets::json_records::RECORDS,
     ],

@@ -146,6 +146,9 @@ impl<'a> Binder<'a> {
 
     /// The query that an aggregate belongs to: the innermost whose columns it reads, and the clause of it.
     fn query_of(&self, read: &[&Expression]) -> Result<(&'a Scope<'a>, Clause), SqlError> {
+        if self.clause == Clause::ExecuteArgument {
+            self.clause.check_aggregate()?;
+        }
         let none = || SqlError::unsupported("aggregate functions are not supported outside of queries");
         let columns: Vec<ColumnId> = read.iter().flat_map(|expression| expression.free_columns()).collect();
         let own = self.scope.ok_or_else(none)?;
@@ -246,6 +249,9 @@ impl<'a> Binder<'a> {
         }
         if !is_aggregate && written.filter.is_some() {
             return refuse("FILTER is not implemented for non-aggregate window functions");
+        }
+        if self.clause == Clause::ExecuteArgument {
+            self.clause.check_window().map_err(|error| self.places.mark(error, place))?;
         }
         let Some(scope) = self.scope else {
             return refuse("window functions are not supported outside of queries");

@@ -3,6 +3,7 @@
 use sqlparser::ast::{BinaryOperator, Expr, Query};
 
 use super::scope::Scope;
+use crate::binder::clause::Clause;
 use crate::binder::operators::operator_name;
 use crate::binder::places::Place;
 use crate::binder::{Binder, negation, truth, unnested, unsupported};
@@ -104,6 +105,9 @@ impl Binder<'_> {
 
     /// A query that may read this one's columns.
     fn nested_query(&self, query: &Query) -> Result<relation::Query, SqlError> {
+        if self.clause == Clause::ExecuteArgument {
+            return Err(SqlError::unsupported("cannot use subquery in EXECUTE parameter"));
+        }
         if self.scope.is_none() {
             return Err(SqlError::unsupported("subqueries are not supported outside of queries"));
         }

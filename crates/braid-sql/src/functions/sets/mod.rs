@@ -7,6 +7,7 @@
 //! |---|---|
 //! | [`series`] | `generate_series` |
 //! | [`arrays`] | `unnest`, `generate_subscripts` |
+//! | [`channels`] | what a session listens on |
 //! | [`texts`] | parts of texts, matches of regular expressions, options |
 //! | [`json`] | members of json and jsonb, what jsonpaths find |
 //! | [`json_records`], `json_values` | objects of json and jsonb as rows of given columns |
@@ -14,6 +15,7 @@
 //! | [`time_zones`] | names and abbreviations of time zones |
 
 pub mod arrays;
+pub mod channels;
 pub mod json;
 pub mod json_records;
 mod json_values;
@@ -41,6 +43,7 @@ pub type SetImplementations = &'static [(&'static str, SetImplementation)];
 /// The tables of this room.
 const FAMILIES: &[SetImplementations] = &[
     arrays::FUNCTIONS,
+    channels::FUNCTIONS,
     json::FUNCTIONS,
     json_records::FUNCTIONS,
     key_words::FUNCTIONS,
