@@ -39,6 +39,8 @@ sql_states! {
     InFailedTransaction = "25P02",
     /// A write in a read-only transaction.
     ReadOnlyTransaction = "25006",
+    /// What another transaction did at the same time allows no order of the two.
+    SerializationFailure = "40001",
     /// A value or a function's argument that makes no sense, where no code says it better.
     DataException = "22000",
     /// A root or power that has no real value.

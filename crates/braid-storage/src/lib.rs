@@ -18,6 +18,8 @@
 //! | `catalog` | all tables of one state of the database |
 //! | [`manifest`], `manifest_error` | the file that names all tables, chunks and data files of one state |
 //! | `store_shared` | what a store and its appenders have in common: the newest catalog, commits |
+//! | `memory_segment` | a segment that is in memory instead of a file |
+//! | `missing_segments`, `missing_values` | the values of a column in rows that were there before it |
 //! | `store` | a data directory that is open: its tables |
 //! | `type_changes` | CREATE, ALTER and DROP TYPE |
 //! | `table_appender` | rows on their way into a table |
@@ -37,6 +39,9 @@ mod data_file_header;
 mod distinct_sketch;
 pub mod manifest;
 mod manifest_error;
+mod memory_segment;
+mod missing_segments;
+mod missing_values;
 mod predicate;
 pub mod scalar;
 mod sections;
@@ -62,6 +67,7 @@ pub use data_file_header::{DataFileId, HeaderFault};
 pub use distinct_sketch::{DistinctCount, DistinctSketch};
 pub use manifest::Manifest;
 pub use manifest_error::ManifestError;
+pub use memory_segment::MemorySegment;
 pub use predicate::ColumnPredicate;
 pub use scalar::Scalar;
 pub use segment::{EncodedSegment, NUMERIC_TAG, PreparedPredicate, Segment, encode_segment, encoded_numerics};
@@ -69,7 +75,7 @@ pub use segment_error::SegmentError;
 pub use selection::Selection;
 pub use store::{Store, StoreOptions};
 pub use store_error::StoreError;
-pub use table::{ChunkMeta, ColumnDef, SegmentMeta, TableDef, TableVersion};
+pub use table::{ChunkMeta, ColumnDef, FileRange, SegmentMeta, SegmentPlace, TableDef, TableVersion};
 pub use table_appender::TableAppender;
 pub use type_changes::TypeChanges;
 pub use types::{ColumnType, NUMERIC_OID, PhysicalType, SQL_TYPE_KEY};

@@ -52,6 +52,12 @@ pub enum StoreError {
         /// The name.
         table: String,
     },
+    /// Rows for a table that was altered while they were added to it.
+    #[error("could not add rows to table \"{table}\" because it was altered at the same time")]
+    TableChanged {
+        /// The name.
+        table: String,
+    },
     /// CREATE TABLE of a name that a type has.
     #[error("type \"{name}\" already exists")]
     TypeExists {

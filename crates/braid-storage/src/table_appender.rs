@@ -112,8 +112,8 @@ impl TableAppender {
     /// future before it is ready leaves open whether the rows are added: all or none.
     ///
     /// # Errors
-    /// [`StoreError::UnknownTable`] when the table was dropped meanwhile, [`StoreError::TableExists`] when a new one's
-    /// name was taken meanwhile, and as [`Self::append`].
+    /// [`StoreError::UnknownTable`] when the table was dropped meanwhile, [`StoreError::TableChanged`] when it was altered
+    /// meanwhile, [`StoreError::TableExists`] when a new one's name was taken meanwhile, and as [`Self::append`].
     pub fn commit(self) -> BoxFuture<'static, Result<(Arc<TableVersion>, u64), StoreError>> {
         Box::pin(self.commit_unboxed())
     }
@@ -149,7 +149,8 @@ impl TableAppender {
 /// The version an append builds on: none for a table that does not exist yet.
 fn base_of(catalog: &Catalog, def: &TableDef, target: Target) -> Result<Option<Arc<TableVersion>>, StoreError> {
     match (target, catalog.by_id(def.id), catalog.table(&def.name)) {
-        (Target::Existing, Some(version), _) => Ok(Some(Arc::clone(version))),
+        (Target::Existing, Some(version), _) if *version.def == *def => Ok(Some(Arc::clone(version))),
+        (Target::Existing, Some(_), _) => Err(StoreError::TableChanged { table: def.name.clone() }),
         (Target::Existing, None, _) => Err(StoreError::UnknownTable { table: def.name.clone() }),
         (Target::New, _, None) => catalog.check_types_of(def).map(|()| None),
         (Target::New, _, Some(_)) => Err(StoreError::TableExists { table: def.name.clone() }),

@@ -60,10 +60,9 @@ impl ServerFacts for GivenServer {
 /// The tables of `tests/user_tables.sql`.
 fn user_tables() -> Vec<NewTable> {
     let column = |name: &str, column_type, nullable, default: Option<&str>| ColumnDef {
-        name: name.to_owned(),
-        column_type,
         nullable,
         default: default.map(str::to_owned),
+        ..ColumnDef::new(name, column_type)
     };
     let wide = ColumnType::Numeric { precision: 38, scale: 10 };
     let columns = vec![

@@ -129,12 +129,7 @@ async fn only_the_columns_asked_for_are_given_in_their_order() {
 async fn a_key_has_another_name_than_all_tables() {
     let table = |name: &str, is_keyed: bool| NewTable {
         name: name.to_owned(),
-        columns: vec![ColumnDef {
-            name: "a".to_owned(),
-            column_type: ColumnType::Integer,
-            nullable: !is_keyed,
-            default: None,
-        }],
+        columns: vec![ColumnDef { nullable: !is_keyed, ..ColumnDef::new("a", ColumnType::Integer) }],
         primary_key: if is_keyed { vec![ColumnId(0)] } else { Vec::new() },
     };
     let long = "ä".repeat(31);

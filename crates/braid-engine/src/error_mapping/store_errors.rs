@@ -14,6 +14,7 @@ pub(super) fn from_store(error: &StoreError) -> EngineError {
         StoreError::UnknownTable { table } => {
             return EngineError::new(SqlState::UndefinedTable, format!("relation \"{table}\" does not exist"));
         }
+        StoreError::TableChanged { .. } => SqlState::SerializationFailure,
         StoreError::TypeExists { name } => {
             return EngineError::new(SqlState::DuplicateObject, format!("type \"{name}\" already exists")).with_hint(
                 "A relation has an associated type of the same name, so you must use a name that doesn't conflict with any \

@@ -104,7 +104,7 @@ impl StoredTables for SnapshotTables {
         let id = u32::try_from(table).ok().map(TableId);
         let version = id.and_then(|id| self.snapshot.by_id(id));
         let version = version.ok_or_else(|| SqlError::unsupported(format!("table {table} is gone")))?;
-        let projection: Vec<ColumnId> = columns.iter().map(|column| ColumnId(*column as u16)).collect();
+        let projection: Vec<ColumnId> = columns.iter().map(|at| version.def.columns[*at].id).collect();
         let types = projection.iter().map(|column| version.value_type(*column)).collect();
         let spec = ScanSpec::new(projection);
         let description = description(&version.def, columns);
@@ -127,7 +127,7 @@ fn entry_of(def: &TableDef) -> TableEntry {
         schema: SCHEMA_NAME.to_owned(),
         name: def.name.clone(),
         columns: def.columns.iter().map(column).collect(),
-        primary_key: def.primary_key.iter().map(|column| usize::from(column.0)).collect(),
+        primary_key: def.primary_key.iter().filter_map(|column| def.position(*column)).collect(),
     }
 }
 

@@ -40,7 +40,7 @@ impl Fixture {
             insert_rows = insert_rows * 2 / 5;
         }
         let version = store.snapshot().table("t").unwrap().clone();
-        let segment_bytes_max = version.chunks.iter().flat_map(|c| &c.segments).map(|s| s.stored_bytes).max();
+        let segment_bytes_max = version.chunks.iter().flat_map(|c| &c.segments).map(|s| s.stored_bytes()).max();
         // Room for two chunks: scans that share it must evict.
         let capacity = u64::from(segment_bytes_max.unwrap_or(4096)) * generator.columns.len() as u64 * 2;
         let options = BufferOptions { capacity: ByteSize(capacity), policy, loads_in_flight_max: 4 };

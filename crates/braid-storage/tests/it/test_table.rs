@@ -55,10 +55,9 @@ pub async fn open_again(dir: &Path) -> Result<Arc<Store>, StoreError> {
 /// id bigint, name text with nulls, amount numeric(10, 2), day date with nulls.
 pub fn new_table(name: &str) -> NewTable {
     let column = |name: &str, column_type, nullable| ColumnDef {
-        name: name.to_owned(),
-        column_type,
         nullable,
         default: (name == "amount").then(|| "0.00".to_owned()),
+        ..ColumnDef::new(name, column_type)
     };
     let columns = vec![
         column("id", ColumnType::BigInt, false),
@@ -99,7 +98,8 @@ pub async fn read_ids(device: &dyn Device, version: &TableVersion) -> Vec<i64> {
     for chunk in version.chunks.iter() {
         let mut columns = Vec::new();
         for (meta, column) in chunk.segments.iter().zip(&version.def.columns) {
-            let read = device.read(chunk.file.handle(), meta.offset, meta.stored_bytes as usize, IoReason::Scan);
+            let range = meta.file_range().unwrap();
+            let read = device.read(chunk.file.handle(), range.offset, range.stored_bytes as usize, IoReason::Scan);
             let bytes = read.await.unwrap().into_bytes().slice(..meta.segment_bytes as usize);
             assert_eq!(braid_storage::checksum(&bytes), meta.checksum);
             let segment = Segment::open(bytes, column.column_type).unwrap();
