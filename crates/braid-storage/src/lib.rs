@@ -21,6 +21,7 @@
 //! | `memory_segment` | a segment that is in memory instead of a file |
 //! | `missing_segments`, `missing_values` | the values of a column in rows that were there before it |
 //! | `store` | a data directory that is open: its tables |
+//! | `column_changes`, `column_change_error` | ALTER TABLE of columns |
 //! | `type_changes` | CREATE, ALTER and DROP TYPE |
 //! | `table_appender` | rows on their way into a table |
 //! | `check` | whether everything on disk is as it was written |
@@ -32,6 +33,8 @@ mod check;
 pub mod checksum;
 mod chunk_reader;
 mod codec;
+mod column_change_error;
+mod column_changes;
 mod common_scale;
 mod data_directory;
 mod data_file;
@@ -61,6 +64,8 @@ pub use catalog::{Catalog, CatalogType, NewTable};
 pub use check::{CheckProgress, CheckReport, Fault, FaultKind};
 pub use checksum::checksum;
 pub use codec::Codec;
+pub use column_change_error::ColumnChangeError;
+pub use column_changes::ColumnChange;
 pub use common_scale::CommonScale;
 pub use data_file::DataFile;
 pub use data_file_header::{DataFileId, HeaderFault};

@@ -6,6 +6,7 @@ use braid_base::ChunkId;
 use braid_io::{IoError, is_space_used_up};
 
 use crate::ColumnType;
+use crate::column_change_error::ColumnChangeError;
 use crate::manifest_error::ManifestError;
 use crate::segment_error::SegmentError;
 
@@ -58,6 +59,9 @@ pub enum StoreError {
         /// The name.
         table: String,
     },
+    /// The columns of a table cannot be changed so.
+    #[error(transparent)]
+    Columns(#[from] ColumnChangeError),
     /// CREATE TABLE of a name that a type has.
     #[error("type \"{name}\" already exists")]
     TypeExists {

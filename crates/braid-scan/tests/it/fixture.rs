@@ -5,7 +5,7 @@ use std::sync::Arc;
 use braid_base::{ByteSize, Random, SystemClock};
 use braid_buffer::{BufferManager, BufferOptions, ScanPolicy};
 use braid_io::{Backend, Device, DeviceOptions, open_device};
-use braid_storage::{NewTable, Store, StoreOptions, TableVersion};
+use braid_storage::{ColumnChange, ColumnDef, NewTable, Store, StoreOptions, TableVersion};
 
 use crate::model::{Generator, Value, batch};
 
@@ -22,11 +22,25 @@ pub struct Fixture {
 impl Fixture {
     /// A random table of several chunks: INSERTs each less than half of the one before are not merged.
     pub async fn random(seed: u64, policy: ScanPolicy) -> Self {
+        Self::with_columns_added(seed, policy, |_| 0).await
+    }
+
+    /// A random table of several chunks some columns of which were added after the first one.
+    pub async fn altered(seed: u64, policy: ScanPolicy) -> Self {
+        Self::with_columns_added(seed, policy, |generator| {
+            1 + generator.random.below(generator.columns.len() as u64 - 1) as usize
+        })
+        .await
+    }
+
+    /// Adds the last columns, as many as `added` says, when the first chunk is there.
+    async fn with_columns_added(seed: u64, policy: ScanPolicy, added: impl Fn(&mut Generator) -> usize) -> Self {
         let mut generator = Generator::new(seed);
+        let first_columns = generator.columns.len() - added(&mut generator);
         let dir = tempfile::tempdir().unwrap();
         let device = thread_device(dir.path());
         let store = Store::open(dir.path(), StoreOptions { device: device.clone(), encode_threads: 1 }).unwrap();
-        let (columns, name) = (generator.columns.clone(), "t".to_owned());
+        let (columns, name) = (generator.columns[..first_columns].to_vec(), "t".to_owned());
         store.create_table(NewTable { name, columns, primary_key: Vec::new() }).await.unwrap();
         let mut rows: Vec<Vec<Value>> = Vec::new();
         let mut insert_rows = 1 + generator.random.below(12_000) as usize;
@@ -35,8 +49,12 @@ impl Fixture {
             rows.extend((first..first + insert_rows).map(|row| generator.row(row)));
             let schema = store.snapshot().table("t").unwrap().def.arrow_schema();
             let mut appender = store.append("t").unwrap();
-            appender.append(batch(&generator.columns, schema, &rows[first..])).await.unwrap();
+            let columns = &generator.columns[..appender.def().columns.len()];
+            appender.append(batch(columns, schema, &rows[first..])).await.unwrap();
             appender.commit().await.unwrap();
+            if first == 0 {
+                add_columns(&store, &mut generator, first_columns, &mut rows).await;
+            }
             insert_rows = insert_rows * 2 / 5;
         }
         let version = store.snapshot().table("t").unwrap().clone();
@@ -46,6 +64,17 @@ impl Fixture {
         let options = BufferOptions { capacity: ByteSize(capacity), policy, loads_in_flight_max: 4 };
         let buffer = BufferManager::new(device, Arc::new(SystemClock::new()), options);
         Self { rows, version, buffer, generator, _store: store, _dir: dir }
+    }
+}
+
+/// Adds the columns from `first` on to a table with these rows, in which they have one value each.
+async fn add_columns(store: &Store, generator: &mut Generator, first: usize, rows: &mut [Vec<Value>]) {
+    for at in first..generator.columns.len() {
+        let is_null = generator.columns[at].nullable && generator.random.chance(1, 2);
+        let missing = if is_null { None } else { Some(generator.constant(at)) };
+        let column = ColumnDef { missing: missing.clone(), ..generator.columns[at].clone() };
+        store.change_columns("t", ColumnChange::Add(column)).await.unwrap();
+        rows.iter_mut().for_each(|row| row[at].clone_from(&missing));
     }
 }
 

@@ -15,6 +15,12 @@ use crate::model::{Generator, Value, expected, sorted, values};
 
 const POLICIES: [ScanPolicy; 4] = [ScanPolicy::Normal, ScanPolicy::Attach, ScanPolicy::Elevator, ScanPolicy::Relevance];
 
+/// A random table, every other one with columns that were added after its first rows.
+async fn random_fixture(seed: u64) -> Fixture {
+    let policy = POLICIES[seed as usize / 2 % 4];
+    if seed.is_multiple_of(2) { Fixture::random(seed, policy).await } else { Fixture::altered(seed, policy).await }
+}
+
 fn random_spec(generator: &mut Generator, row_count: usize) -> ScanSpec {
     let width = generator.columns.len() as u64;
     let projected = generator.random.below(width + 2);
@@ -119,8 +125,8 @@ async fn run_chunks(fixture: &Fixture, spec: &ScanSpec, consumers: usize) -> Vec
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn chunks_select_the_rows_that_batches_have() {
-    for case in cases!(100..112) {
-        let mut fixture = Fixture::random(case.seed, POLICIES[case.seed as usize % 4]).await;
+    for case in cases!(100..116) {
+        let mut fixture = random_fixture(case.seed).await;
         for number in 0..12 {
             let spec = ScanSpec { limit: None, ..random_spec(&mut fixture.generator, fixture.rows.len()) };
             let consumers = 1 + fixture.generator.random.below(3) as usize;
@@ -140,8 +146,8 @@ async fn chunks_select_the_rows_that_batches_have() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn random_scans_answer_as_the_model_does() {
-    for case in cases!(0..24) {
-        let mut fixture = Fixture::random(case.seed, POLICIES[case.seed as usize % 4]).await;
+    for case in cases!(0..32) {
+        let mut fixture = random_fixture(case.seed).await;
         for number in 0..12 {
             let spec = random_spec(&mut fixture.generator, fixture.rows.len());
             let consumers = 1 + fixture.generator.random.below(3) as usize;

@@ -27,6 +27,8 @@ fn action(random: &mut SeededRandom, state: &State, next_id: &mut i64) -> Action
     *next_id = ids.1;
     match (state.contains_key(table), random.below(8)) {
         (true, 0) => Action::Drop(table),
+        (true, 1) => Action::AddColumn(table),
+        (true, 2) if random.chance(1, 2) => Action::DropColumn(table),
         (true, _) => Action::Insert(table, ids.0, ids.1),
         (false, 0..4) => Action::Create(table),
         (false, _) => Action::CreateAs(table, ids.0, ids.1),
