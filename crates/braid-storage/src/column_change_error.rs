@@ -1,6 +1,7 @@
 //! What can be wrong with a change of a table's columns.
 
-use crate::table::COLUMNS_MAX;
+/// Most columns of a table, dropped ones included: PostgreSQL's limit.
+pub const COLUMNS_MAX: usize = 1600;
 
 /// Why the columns of a table cannot be changed so.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -15,10 +15,10 @@ use braid_base::ColumnId;
 use futures::future::BoxFuture;
 
 use crate::catalog::TableEntry;
+use crate::column_change_error::COLUMNS_MAX;
 use crate::distinct_sketch::{DistinctCount, DistinctSketch};
 use crate::missing_segments::{MissingSegments, distinct_missing};
 use crate::store_shared::{Commit, CommitLock};
-use crate::table::COLUMNS_MAX;
 use crate::{ChunkMeta, ColumnChangeError, ColumnDef, Store, StoreError, TableDef, TableVersion};
 
 /// A change of a table's columns.

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use arrow::datatypes::{Schema, SchemaRef};
 use braid_base::{ChunkId, ColumnId, SegmentId, TableId};
 
+use crate::column_change_error::COLUMNS_MAX;
 use crate::data_file::DataFile;
 use crate::memory_segment::MemorySegment;
 use crate::missing_values::why_unfit;
@@ -40,9 +41,6 @@ impl ColumnDef {
         Self { id, name, column_type, nullable: true, default: None, missing: None }
     }
 }
-
-/// Most columns of a table: PostgreSQL's limit.
-pub const COLUMNS_MAX: usize = 1600;
 
 /// Longest name of a table or column, in bytes.
 pub const NAME_BYTES_MAX: usize = 255;

@@ -4,8 +4,8 @@ use braid_base::{ColumnId, SeededRandom};
 
 use super::super::*;
 use super::{manifest_of, random_table};
+use crate::column_change_error::COLUMNS_MAX;
 use crate::missing_values::MISSING_BYTES_MAX;
-use crate::table::COLUMNS_MAX;
 use crate::{ColumnType, Scalar};
 
 /// A table with two bigints, of which the second one was added after the first chunk of two and has the id 4.
