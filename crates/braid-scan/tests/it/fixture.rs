@@ -14,7 +14,10 @@ pub struct Fixture {
     pub rows: Vec<Vec<Value>>,
     pub version: Arc<TableVersion>,
     pub buffer: Arc<BufferManager>,
+    /// Of all columns, whose places are their ids, dropped ones included.
     pub generator: Generator,
+    /// The first column that was not dropped.
+    pub first_column: u16,
     _store: Arc<Store>,
     _dir: tempfile::TempDir,
 }
@@ -25,12 +28,14 @@ impl Fixture {
         Self::with_columns_added(seed, policy, |_| 0).await
     }
 
-    /// A random table of several chunks some columns of which were added after the first one.
+    /// A random table of several chunks some columns of which were added after the first one. In the end its first column is
+    /// dropped, so that no column has its id as its place.
     pub async fn altered(seed: u64, policy: ScanPolicy) -> Self {
-        Self::with_columns_added(seed, policy, |generator| {
-            1 + generator.random.below(generator.columns.len() as u64 - 1) as usize
-        })
-        .await
+        let added = |generator: &mut Generator| generator.random.below(generator.columns.len() as u64) as usize;
+        let fixture = Self::with_columns_added(seed, policy, added).await;
+        let first = ColumnChange::Drop(fixture.version.def.columns[0].name.clone());
+        let version = fixture._store.change_columns("t", first).await.unwrap();
+        Self { version, first_column: 1, ..fixture }
     }
 
     /// Adds the last columns, as many as `added` says, when the first chunk is there.
@@ -63,7 +68,7 @@ impl Fixture {
         let capacity = u64::from(segment_bytes_max.unwrap_or(4096)) * generator.columns.len() as u64 * 2;
         let options = BufferOptions { capacity: ByteSize(capacity), policy, loads_in_flight_max: 4 };
         let buffer = BufferManager::new(device, Arc::new(SystemClock::new()), options);
-        Self { rows, version, buffer, generator, _store: store, _dir: dir }
+        Self { rows, version, buffer, generator, first_column: 0, _store: store, _dir: dir }
     }
 }
 
