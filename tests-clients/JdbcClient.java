@@ -9,6 +9,7 @@ import java.sql.DriverManager;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.sql.Savepoint;
 import java.sql.Statement;
 import java.sql.Timestamp;
 import java.util.Arrays;
@@ -51,6 +52,7 @@ public class JdbcClient {
                 }
                 prepared(connection);
                 batches(connection);
+                transactions(connection);
                 copying(connection);
                 cursors(connection);
                 metadata(connection);
@@ -105,21 +107,48 @@ public class JdbcClient {
         }
     }
 
-    /** A batch is sent before one Sync: a transaction of several writes, which Braid refuses as a whole. */
+    /** A batch is sent before one Sync: a transaction of several writes. */
     static void batches(Connection connection) throws SQLException {
         try (Statement statement = connection.createStatement()) {
             statement.addBatch("insert into things (id) values (100)");
             statement.addBatch("insert into things (id) values (101)");
+            check("a batch", statement.executeBatch().length, 2);
+            statement.addBatch("insert into things (id) values (102)");
+            statement.addBatch("insert into things (id) values (null)");
             try {
                 statement.executeBatch();
-                throw new AssertionError("JDBC: a batch of writes was taken");
+                throw new AssertionError("JDBC: a null was taken");
             } catch (SQLException error) {
-                check("a batch's SQLSTATE", error.getSQLState(), "0A000");
+                check("a batch's SQLSTATE", error.getSQLState(), "23502");
             }
-            try (ResultSet rows = statement.executeQuery("select count(*) from things where id >= 100")) {
-                rows.next();
-                check("rows of a refused batch", rows.getLong(1), 0L);
-            }
+            check("rows after a failed batch", stored(statement), 2L);
+        }
+    }
+
+    /** Without autocommit a block begins with the first statement. */
+    static void transactions(Connection connection) throws SQLException {
+        connection.setAutoCommit(false);
+        try (Statement statement = connection.createStatement()) {
+            statement.executeUpdate("insert into things (id) values (103)");
+            Savepoint savepoint = connection.setSavepoint();
+            statement.executeUpdate("insert into things (id) values (104)");
+            connection.rollback(savepoint);
+            check("rows after a savepoint", stored(statement), 3L);
+            connection.rollback();
+            check("rows after a rollback", stored(statement), 2L);
+            statement.executeUpdate("insert into things (id) values (105)");
+            connection.commit();
+            check("rows after a commit", stored(statement), 3L);
+            connection.commit();
+        } finally {
+            connection.setAutoCommit(true);
+        }
+    }
+
+    static long stored(Statement statement) throws SQLException {
+        try (ResultSet rows = statement.executeQuery("select count(*) from things where id >= 100")) {
+            rows.next();
+            return rows.getLong(1);
         }
     }
 

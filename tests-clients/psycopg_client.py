@@ -65,22 +65,50 @@ def copying(connection):
 
 
 def batches(connection):
-    """executemany sends all rows before one Sync: a transaction of several writes, which Braid refuses as a whole."""
+    """executemany sends all rows before one Sync: a transaction of several writes."""
     insert = "insert into people (id, name) values (%s, %s)"
     stored = "select count(*) from people where id >= 10"
     with connection.cursor() as cursor:
+        cursor.executemany(insert, [(10, "ten"), (11, "eleven")])
+        check("a batch", cursor.execute(stored).fetchone(), (2,))
         try:
-            cursor.executemany(insert, [(10, "ten"), (11, "eleven")])
-            raise AssertionError("psycopg: a batch of writes was taken")
-        except errors.FeatureNotSupported as error:
-            assert "one by one" in error.diag.message_hint, error.diag.message_hint
-        check("rows of a refused batch", cursor.execute(stored).fetchone(), (0,))
-        cursor.executemany(insert, [(10, "ten")])
-        check("a batch of one", cursor.execute(stored).fetchone(), (1,))
+            cursor.executemany(insert, [(12, "twelve"), (None, "none")])
+            raise AssertionError("psycopg: a null was taken")
+        except errors.NotNullViolation:
+            pass
+        check("rows of a failed batch", cursor.execute(stored).fetchone(), (2,))
         with connection.pipeline():
-            cursor.execute("select count(*) from people")
+            cursor.execute(insert, (13, "thirteen"))
             cursor.execute(stored)
-        check("a pipeline of queries", cursor.fetchone(), (1,))
+        check("a pipeline", cursor.fetchone(), (3,))
+
+
+def transactions(connection):
+    """The default of DB-API: a block begins with the first statement."""
+    count = "select count(*) from people where id >= 100"
+    connection.autocommit = False
+    try:
+        connection.execute("insert into people (id, name) values (100, 'a')")
+        with connection.transaction():
+            connection.execute("insert into people (id, name) values (101, 'b')")
+        try:
+            with connection.transaction():
+                connection.execute("insert into people (id, name) values (102, 'c')")
+                connection.execute("select 1 / 0")
+        except errors.DivisionByZero:
+            pass
+        check("own rows", connection.execute(count).fetchone(), (2,))
+        connection.rollback()
+        check("after rollback", connection.execute(count).fetchone(), (0,))
+        connection.execute("create table scratch as select * from people")
+        connection.execute("insert into people (id, name) values (100, 'a')")
+        connection.commit()
+        check("after commit", connection.execute(count).fetchone(), (1,))
+        connection.execute("drop table scratch")
+        connection.commit()
+    finally:
+        connection.rollback()
+        connection.autocommit = True
 
 
 def server_cursors(connection):
@@ -135,6 +163,8 @@ with psycopg.connect(autocommit=True) as connection:
     copying(connection)
     prepared(connection)
     batches(connection)
+    transactions(connection)
+    transactions(connection)
     server_cursors(connection)
     failures(connection)
     cancelling(connection)

@@ -9,14 +9,14 @@
 //! | module | contents |
 //! |---|---|
 //! | [`session`] | one client: each statement to its room |
-//! | `session_control` | SET, RESET, SHOW, BEGIN, COMMIT, ROLLBACK |
+//! | `session_control` | SET, RESET, SHOW, BEGIN, COMMIT, ROLLBACK, savepoints |
 //! | `load`, `copy` | loading from generators and files; rows in and out as CSV, text and Parquet |
-//! | `table`, `enum_types`, `dml` | CREATE TABLE and DROP TABLE; CREATE, ALTER and DROP TYPE; INSERT |
+//! | `table`, `enum_types`, `dml` | CREATE TABLE, DROP TABLE, TRUNCATE; CREATE, ALTER and DROP TYPE; INSERT |
 //! | `explain` | EXPLAIN: how a query would run, and how it ran |
 //! | `recall` | a query by its template: recalled or learned, bound, run |
 //! | `front_end` | statements bound, planned and started |
 //! | `table_names` | the table that a statement which changes tables means |
-//! | `statement_context` | what a statement needs of its session: database, user, settings, transaction block, time |
+//! | `statement_context` | what a statement needs of its session: database, user, settings, transaction, time |
 //! | [`database`] | one open data directory: device, store, buffer, memory |
 //! | `planning` | the threads that statements are planned on |
 //! | `sharing` | queries of one plan that wait together run together |
@@ -27,7 +27,7 @@
 //! | [`outcome`], `parameter_value` | what a statement returns, and what it takes |
 //! | [`statement`] | SQL text into statements |
 //! | `statement_limits`, `deep_stack` | how large and how deep statements may be; stacks for deep trees |
-//! | `settings`, [`transaction`] | the list of settings and a session's values; the state of its transaction block |
+//! | `settings`, [`transaction`] | the list of settings and a session's values; the state of its transaction |
 //! | [`config`], [`memory`] | the configuration of a database; the budgets of all queries and of each |
 //! | `interrupt`, `clock` | what stops a statement; what time it is |
 //! | `conversion` | values of loaded columns as values of the table's types |
@@ -97,5 +97,6 @@ pub use recall::SharedForm;
 pub use session::Session;
 pub use sharing::SharingFigures;
 pub use statement::{Statement, StatementKind};
+pub use statement_context::MessageScope;
 pub use templates::TemplateFigures;
 pub use transaction::TransactionStatus;

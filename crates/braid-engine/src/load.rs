@@ -17,6 +17,7 @@ use futures::stream::BoxStream;
 use crate::copy::parquet_file::ParquetFile;
 use crate::copy::{CopyTarget, TextSource, cannot_open, load_records};
 use crate::dml::assignment::Assignment;
+use crate::interrupt::to_the_end;
 use crate::names::NAME_BYTES_MAX;
 use crate::settings::SettingValues;
 use crate::sql_types::column_type_of;
@@ -92,7 +93,9 @@ async fn load_csv(database: &Database, path: &Path, table: &str) -> Result<u64, 
     let assignment = Assignment::new(appender.def(), &SettingValues::default());
     let columns = (0..appender.def().columns.len()).collect();
     let target = CopyTarget { appender, assignment, columns, columns_given: false };
-    load_records(target, &TextSource { path, options: &csv_options() }).await
+    let appender = load_records(target, &TextSource { path, options: &csv_options() }).await?;
+    let (_, row_count) = to_the_end(appender.commit()).await?;
+    Ok(row_count)
 }
 
 /// The columns of a CSV file: names from the first line, types from all other lines.

@@ -13,11 +13,12 @@ use crate::front_end::{Described, StatementFacts};
 use crate::interrupt::Interrupt;
 use crate::parameter_value::SentValue;
 use crate::recall::SharedForm;
+use crate::session_control::Chain;
 use crate::settings::{DEFINITIONS, Report, Scope};
 use crate::statement::{Command, Tokens};
-use crate::statement_context::StatementContext;
+use crate::statement_context::{MessageScope, StatementContext};
 use crate::{
-    Database, EngineError, Outcome, ParameterType, ParameterValue, Prepared, SqlState, Statement, StatementKind,
+    Database, EngineError, Outcome, ParameterType, ParameterValue, Prepared, Statement, StatementKind,
     TransactionStatus, copy, dml, enum_types, explain, front_end, recall, session_control, table,
 };
 
@@ -36,9 +37,6 @@ impl Database {
 
 impl Session {
     /// Reads `sql`, which may hold several statements; none for an empty text.
-    ///
-    /// Several statements sent together are one transaction in PostgreSQL. Here that is so as long as at most the last
-    /// of them writes; anything else is refused, since what was written could not be undone.
     pub fn parse(&self, sql: &str) -> Result<Vec<Statement>, EngineError> {
         self.parse_or_recall(sql).inspect_err(|_| self.fail_transaction())
     }
@@ -52,9 +50,7 @@ impl Session {
             }
             scanned => scanned,
         };
-        let statements = tokens.parse_scanned(scanned)?;
-        check_implicit_block(&statements)?;
-        Ok(statements)
+        tokens.parse_scanned(scanned)
     }
 
     /// The parameters' types and the columns of a statement, without running it. `None` in `param_types` asks for
@@ -136,15 +132,23 @@ impl Session {
         outcome
     }
 
-    /// Says that the client has sent statements. Those until [`Self::end_message`] are one transaction: they share `now()`, and
-    /// what they set is undone if one of them fails. Without it each statement is a transaction of its own.
-    pub fn begin_message(&self) {
-        self.context.begin_message();
+    /// Says that the client has sent statements. Until [`Self::end_message`] they share `now()`, what they set is undone if one of
+    /// them fails, and with [`MessageScope::Message`] they are one transaction. Without it each statement is a transaction of its own.
+    pub fn begin_message(&self, scope: MessageScope) {
+        self.context.begin_message(scope);
     }
 
-    /// Says that what the client has sent together has been executed, or has failed.
-    pub fn end_message(&self) {
-        self.context.end_message();
+    /// Says that what the client has sent together has been executed, or has failed. Commits it, outside of a transaction block.
+    ///
+    /// # Errors
+    /// Those of a commit: what the statements have changed is rolled back.
+    pub fn end_message(&self) -> BoxFuture<'_, Result<(), EngineError>> {
+        Box::pin(self.context.end_message())
+    }
+
+    /// As [`Self::end_message`], after a failure: what the statements have changed is rolled back.
+    pub fn abandon_message(&self) {
+        self.context.close_message();
     }
 
     /// What stops a statement that begins now.
@@ -163,6 +167,9 @@ impl Session {
         let (context, kind) = (&self.context, statement.kind());
         if kind.writes() {
             context.check_may_write(write_name(kind))?;
+        }
+        if kind.reads_tables() {
+            context.settle_writes().await?;
         }
         if let Some(outcome) = recall::execute(context, statement, params, interrupt).await? {
             return Ok(outcome);
@@ -189,6 +196,8 @@ impl Session {
                 S::Drop { names, if_exists, .. } if kind == StatementKind::DropTable => {
                     table::drop_tables(context, names, table::Missing::of(*if_exists)).await
                 }
+                S::Truncate(truncate) => table::truncate(context, truncate).await,
+                S::Commit { chain, .. } => session_control::commit(context, Chain::of(*chain)).await,
                 S::CreateType { name, representation } => {
                     enum_types::create_type(context, name, representation.as_ref()).await
                 }
@@ -220,11 +229,10 @@ impl Session {
             S::StartTransaction { modes, begin, .. } => {
                 session_control::begin(context, modes, if *begin { "BEGIN" } else { "START TRANSACTION" })
             }
-            S::Commit { chain: true, .. } | S::Rollback { chain: true, savepoint: None } => {
-                Err(EngineError::unsupported("AND CHAIN is not supported"))
-            }
-            S::Commit { .. } => Ok(session_control::commit(context)),
-            S::Rollback { savepoint: None, .. } => Ok(session_control::roll_back(context)),
+            S::Rollback { savepoint: Some(name), .. } => session_control::roll_back_to_savepoint(context, name),
+            S::Rollback { chain, savepoint: None } => session_control::roll_back(context, Chain::of(*chain)),
+            S::Savepoint { name } => session_control::savepoint(context, name),
+            S::ReleaseSavepoint { name } => session_control::release_savepoint(context, name),
             other => Err(unsupported_statement(other)),
         }
     }
@@ -302,24 +310,8 @@ fn write_name(kind: StatementKind) -> &'static str {
         StatementKind::CreateType => "CREATE TYPE",
         StatementKind::AlterType => "ALTER TYPE",
         StatementKind::DropType => "DROP TYPE",
+        StatementKind::Truncate => "TRUNCATE TABLE",
         _ => "DROP TABLE",
-    }
-}
-
-/// See [`Session::parse`].
-fn check_implicit_block(statements: &[Statement]) -> Result<(), EngineError> {
-    let Some((_, earlier)) = statements.split_last() else { return Ok(()) };
-    match earlier.iter().find(|statement| statement.kind().writes()) {
-        None => Ok(()),
-        Some(write) => Err(EngineError::new(
-            SqlState::FeatureNotSupported,
-            format!(
-                "{} followed by another statement in one message is not supported: the statements would be one \
-                 transaction",
-                write_name(write.kind())
-            ),
-        )
-        .with_hint("Send each statement in a message of its own.")),
     }
 }
 
@@ -330,8 +322,6 @@ fn unsupported_statement(statement: &ast::Statement) -> EngineError {
         S::Update(_) => "UPDATE",
         S::Delete(_) => "DELETE",
         S::Merge(_) => "MERGE",
-        S::Truncate(_) => "TRUNCATE",
-        S::Savepoint { .. } | S::ReleaseSavepoint { .. } | S::Rollback { .. } => "SAVEPOINT",
         S::Prepare { .. } | S::Execute { .. } => {
             return EngineError::unsupported("PREPARE and EXECUTE as statements are not supported")
                 .with_hint("Prepare statements through the protocol, as drivers do.");
@@ -357,20 +347,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn statements_sent_together_may_write_last() {
-        for (sql, allowed) in [
-            ("insert into t values (1)", true),
-            ("select 1; select 2", true),
-            ("set timezone = 'UTC'; insert into t values (1)", true),
-            ("insert into t values (1); insert into t values (2)", false),
-            ("create table t (a int); select 1", false),
-        ] {
-            let checked = check_implicit_block(&Statement::parse(sql).unwrap());
-            assert_eq!(checked.is_ok(), allowed, "{sql}");
-        }
-    }
-
-    #[test]
     fn refusals_name_the_statement() {
         for (sql, words) in [
             ("update t set a = 1", "UPDATE is not supported yet"),
@@ -378,7 +354,6 @@ mod tests {
             ("create view v as select 1", "CREATE VIEW is not supported"),
             ("create index on t (a)", "CREATE INDEX is not supported"),
             ("alter table t add column b int", "ALTER TABLE is not supported"),
-            ("savepoint a", "SAVEPOINT is not supported yet"),
         ] {
             let statement = Statement::parse(sql).unwrap().remove(0);
             let Command::Sql(tree) = statement.command() else { panic!("{sql}") };

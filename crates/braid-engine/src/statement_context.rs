@@ -1,6 +1,16 @@
-//! What a statement needs of its session: the database, the user, the settings, the transaction block, the time.
+//! What a statement needs of its session: the database, the user, the settings, the transaction, the time.
+//!
+//! | module | contents |
+//! |---|---|
+//! | [`transactions`] | the beginning and the end of blocks, messages and savepoints |
+//! | [`writes`] | what statements read and change in their transaction |
 //!
 //! The rooms of the statements act on this; the session above them chooses the room for each statement.
+
+mod transactions;
+mod writes;
+
+pub(crate) use transactions::Characteristics;
 
 use std::fmt;
 use std::future::Future;
@@ -8,7 +18,6 @@ use std::sync::Arc;
 
 use braid_exec::MemoryBudget;
 use braid_sql::functions::numbers::random::SessionRandom;
-use braid_storage::Catalog;
 use parking_lot::Mutex;
 
 use crate::clock::{Instants, read_clock_us};
@@ -17,7 +26,7 @@ use crate::interrupt::OnFailure;
 use crate::planning::Lane;
 use crate::settings::{Definition, ProvidedValues, SettingValues, definition};
 use crate::statement_limits::StatementSize;
-use crate::transaction::{AccessMode, BlockEnd, Transaction};
+use crate::transaction::{AccessMode, Transaction};
 use crate::{EngineError, StatementKind, TransactionStatus};
 
 /// The context of a session's statements. Cheap to clone: it holds settings that were changed, and nothing else of size.
@@ -47,9 +56,10 @@ struct State {
     instants: Instants,
 }
 
-/// Statements that were sent together: one transaction, unless they open and end blocks.
+/// Statements that were sent together.
 #[derive(Debug)]
 struct Message {
+    scope: MessageScope,
     /// When it was received, in microseconds since 1970-01-01 UTC.
     received_us: i64,
     /// When its transaction began; `None` before its first statement.
@@ -57,10 +67,32 @@ struct Message {
     has_failed: bool,
 }
 
+/// Which statements of a message are one transaction, outside of blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MessageScope {
+    /// Each by itself: there is only one.
+    Statement,
+    /// All of them.
+    Message,
+}
+
 impl State {
+    /// Whether changes stay until a later commit.
+    fn is_in_transaction(&self) -> bool {
+        let is_message = |message: &Message| message.scope == MessageScope::Message;
+        self.transaction.status() != TransactionStatus::Idle || self.message.as_ref().is_some_and(is_message)
+    }
+
     /// Failed blocks run no statement but the one that ends them.
     fn check_may_run(&self, kind: StatementKind) -> Result<(), EngineError> {
-        if kind.ends_transaction() { Ok(()) } else { self.transaction.check_not_failed() }
+        if kind.ends_failure() {
+            return Ok(());
+        }
+        if self.transaction.renames_types() {
+            let message = "statements after ALTER TYPE … RENAME in the same transaction are not supported";
+            return Err(EngineError::unsupported(message).with_hint("Commit the transaction first."));
+        }
+        self.transaction.check_not_failed()
     }
 
     /// Notes the time; in a block and in a message `now()` stays what it was at the beginning.
@@ -180,93 +212,10 @@ impl StatementContext {
         self.shared.state.lock().transaction.status()
     }
 
-    /// BEGIN.
-    pub fn begin_block(&self, mode: AccessMode) {
-        let mut state = self.shared.state.lock();
-        // The block takes in what came before it in its message.
-        if state.transaction.status() == TransactionStatus::Idle && state.message.is_none() {
-            state.settings.begin();
-        }
-        state.transaction.begin(mode);
-    }
-
-    /// SET TRANSACTION READ ONLY.
-    pub fn restrict_block_to_reads(&self) {
-        self.shared.state.lock().transaction.restrict_to_reads();
-    }
-
-    /// COMMIT or ROLLBACK, with what they do to the settings.
-    pub fn end_block(&self, end: impl FnOnce(&mut Transaction) -> BlockEnd) -> BlockEnd {
-        let mut state = self.shared.state.lock();
-        let ended = end(&mut state.transaction);
-        match ended {
-            // Without a block it ends the transaction of the message.
-            BlockEnd::NoBlock if state.message.is_none() => return ended,
-            BlockEnd::NoBlock | BlockEnd::Committed => state.settings.commit(),
-            BlockEnd::RolledBack => state.settings.roll_back(),
-        }
-        state.divide_message();
-        ended
-    }
-
-    /// Checks that a statement called `what` may write.
-    pub fn check_may_write(&self, what: &str) -> Result<(), EngineError> {
-        let state = self.shared.state.lock();
-        state.transaction.check_may_write(what, access_mode_of(&state.settings))
-    }
-
-    /// Puts an open transaction block into its failed state, and undoes what the message has set when it ends.
-    pub fn fail_transaction(&self) {
-        let mut state = self.shared.state.lock();
-        state.transaction.fail();
-        if let Some(message) = &mut state.message {
-            message.has_failed = true;
-        }
-    }
-
-    /// The client has sent statements, or the next ones before the end of the same message.
-    pub fn begin_message(&self) {
-        let mut state = self.shared.state.lock();
-        let received_us = read_clock_us();
-        match &mut state.message {
-            Some(message) => message.received_us = received_us,
-            None => {
-                if state.transaction.status() == TransactionStatus::Idle {
-                    state.settings.begin();
-                }
-                state.message = Some(Message { received_us, transaction_us: None, has_failed: false });
-            }
-        }
-    }
-
-    /// All that the client has sent together has been executed, or has failed.
-    pub fn end_message(&self) {
-        let mut state = self.shared.state.lock();
-        let Some(message) = state.message.take() else { return };
-        match state.transaction.status() {
-            TransactionStatus::Idle if message.has_failed => state.settings.roll_back(),
-            TransactionStatus::Idle => state.settings.commit(),
-            TransactionStatus::InBlock | TransactionStatus::Failed => {}
-        }
-    }
-
     /// [`Self::fail_transaction`], for rows that fail after the statement has answered.
     pub fn on_failure(&self) -> OnFailure {
         let context = self.clone();
         Arc::new(move || context.fail_transaction())
-    }
-
-    /// The snapshot that the next statement reads: the newest, or that of its block.
-    pub fn snapshot(&self) -> Arc<Catalog> {
-        let store = self.database().store();
-        let mut state = self.shared.state.lock();
-        if keeps_snapshot(&state.settings) { state.transaction.snapshot(|| store.snapshot()) } else { store.snapshot() }
-    }
-
-    /// Whether the next statement may read no other snapshot: all statements of its block read one.
-    pub fn has_fixed_snapshot(&self) -> bool {
-        let state = self.shared.state.lock();
-        keeps_snapshot(&state.settings) && state.transaction.status() != TransactionStatus::Idle
     }
 
     /// Runs what may take long on the planning thread for that, after what else waits for it.
@@ -298,12 +247,6 @@ impl fmt::Debug for StatementContext {
         let Shared { user, session_id, .. } = &*self.shared;
         f.debug_struct("StatementContext").field("session_id", session_id).field("user", user).finish_non_exhaustive()
     }
-}
-
-/// Whether all statements of a block read one snapshot.
-fn keeps_snapshot(settings: &SettingValues) -> bool {
-    let level = settings.get("transaction_isolation").or_else(|| settings.get("default_transaction_isolation"));
-    matches!(level, Some("repeatable read" | "serializable"))
 }
 
 fn access_mode_of(settings: &SettingValues) -> AccessMode {

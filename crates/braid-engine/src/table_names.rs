@@ -122,6 +122,24 @@ impl Named {
         }
     }
 
+    /// The name of the table that is to be emptied.
+    ///
+    /// # Errors
+    /// If it is none of users' tables.
+    pub fn into_truncated(self) -> Result<String, EngineError> {
+        match self {
+            Self::Table(def) => Ok(def.name.clone()),
+            Self::System(name, SystemKind::Table) => Err(EngineError::new(
+                SqlState::InsufficientPrivilege,
+                format!("permission denied: \"{name}\" is a system catalog"),
+            )),
+            Self::System(name, SystemKind::View) => {
+                Err(EngineError::new(SqlState::WrongObjectType, format!("\"{name}\" is not a table")))
+            }
+            missing @ Self::Nothing(..) => missing.into_copied().map(|def| def.name.clone()),
+        }
+    }
+
     /// The name of the table that is to be dropped.
     ///
     /// # Errors

@@ -1,16 +1,25 @@
-//! Transaction blocks: BEGIN, COMMIT and ROLLBACK, while a transaction is one statement.
+//! Transactions: BEGIN, COMMIT, ROLLBACK and savepoints, as far as they concern one session.
 //!
-//! Each statement is atomic and durable on its own. With READ COMMITTED each statement of a block reads the newest snapshot. With
-//! REPEATABLE READ and SERIALIZABLE all of them read **one snapshot**, that of the first query. A statement that writes is refused
-//! in a block (0A000), because a later ROLLBACK could not undo it.
+//! A transaction is a block, what a client sends in one message, or one statement. Its statements see committed tables with its own
+//! changes on top ([`WriteSet`]). With READ COMMITTED each statement reads the newest committed state. With REPEATABLE READ and
+//! SERIALIZABLE all of them read **one snapshot**, that of the first query. A serializable transaction that writes commits only if no
+//! table that it has read was changed by others since its snapshot (optimistic validation: Kung and Robinson, TODS 1981), so that it
+//! could as well have run at the moment of its commit.
 //!
-//! After an error, the block has failed: every statement is refused until the block ends (25P02), and COMMIT rolls back.
+//! After an error, the block has failed: every statement is refused until the block ends (25P02) or goes back to a savepoint, and
+//! COMMIT rolls back.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use braid_storage::Catalog;
+use braid_base::TableId;
+use braid_storage::{Catalog, StoreError, WriteSet};
 
+use crate::settings::SettingValues;
 use crate::{EngineError, SqlState};
+
+/// Savepoints of a block at a time.
+const SAVEPOINTS_MAX: usize = 10_000;
 
 /// The transaction state of a session, as the letter of the protocol's ReadyForQuery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,22 +37,56 @@ pub enum TransactionStatus {
 pub(crate) enum AccessMode {
     /// Only read.
     ReadOnly,
-    /// Read, and write where Braid can undo it.
+    /// Read and write.
     ReadWrite,
 }
 
-/// A session's transaction block, or its absence.
+/// A session's transaction, and its block, if it is one.
 #[derive(Debug, Default)]
 pub(crate) struct Transaction {
     block: Option<Block>,
+    /// The snapshot that all statements read, taken at the first query.
+    snapshot: Option<Arc<Catalog>>,
+    /// The tables that were read, of a serializable transaction.
+    reads: BTreeSet<TableId>,
+    writes: Option<OwnWrites>,
 }
 
 #[derive(Debug)]
 struct Block {
-    /// The snapshot, taken at the first query.
-    snapshot: Option<Arc<Catalog>>,
     mode: AccessMode,
     failed: bool,
+    /// In the order in which they were set.
+    savepoints: Vec<Savepoint>,
+}
+
+#[derive(Debug)]
+struct Savepoint {
+    name: String,
+    writes: Option<WriteSet>,
+    settings: SettingValues,
+}
+
+/// What the transaction has changed.
+#[derive(Debug)]
+struct OwnWrites {
+    set: WriteSet,
+    view: Option<View>,
+}
+
+/// What the statements see of a committed state.
+#[derive(Debug)]
+struct View {
+    base: Arc<Catalog>,
+    shown: Arc<Catalog>,
+}
+
+/// What a transaction leaves to be committed.
+#[derive(Debug)]
+pub(crate) struct Work {
+    writes: WriteSet,
+    snapshot: Option<Arc<Catalog>>,
+    reads: BTreeSet<TableId>,
 }
 
 /// How a block ended.
@@ -57,6 +100,26 @@ pub(crate) enum BlockEnd {
     RolledBack,
 }
 
+impl Work {
+    /// Makes it durable and visible.
+    ///
+    /// # Errors
+    /// 40001 if others have changed what the transaction has read or changed, and those of a commit.
+    pub async fn commit(self) -> Result<(), EngineError> {
+        let Self { writes, snapshot, reads } = self;
+        let check = move |newest: &Catalog| {
+            let Some(snapshot) = snapshot else { return Ok(()) };
+            let sequence = |catalog: &Catalog, id| catalog.by_id(id).map(|version| version.sequence);
+            match reads.into_iter().all(|id| sequence(&snapshot, id) == sequence(newest, id)) {
+                true => Ok(()),
+                false => Err(StoreError::ReadsChanged),
+            }
+        };
+        writes.commit_checked(check).await?;
+        Ok(())
+    }
+}
+
 impl Transaction {
     /// The transaction state.
     pub fn status(&self) -> TransactionStatus {
@@ -67,12 +130,17 @@ impl Transaction {
         }
     }
 
+    /// The access mode of the block; `None` without one.
+    pub fn mode(&self) -> Option<AccessMode> {
+        self.block.as_ref().map(|block| block.mode)
+    }
+
     /// BEGIN. Within a block it changes only the access mode, as in PostgreSQL, which warns.
     pub fn begin(&mut self, mode: AccessMode) {
         match &mut self.block {
             Some(_) if mode == AccessMode::ReadOnly => self.restrict_to_reads(),
             Some(_) => {}
-            None => self.block = Some(Block { snapshot: None, mode, failed: false }),
+            None => self.block = Some(Block { mode, failed: false, savepoints: Vec::new() }),
         }
     }
 
@@ -83,37 +151,133 @@ impl Transaction {
         }
     }
 
-    /// COMMIT.
-    pub fn commit(&mut self) -> BlockEnd {
-        match self.block.take() {
+    /// Ends the transaction. Returns how its block ended, and what is to be committed.
+    pub fn commit(&mut self) -> (BlockEnd, Option<Work>) {
+        let ended = std::mem::take(self);
+        let end = match &ended.block {
             None => BlockEnd::NoBlock,
-            Some(block) if block.failed => BlockEnd::RolledBack,
+            Some(block) if block.failed => return (BlockEnd::RolledBack, None),
             Some(_) => BlockEnd::Committed,
-        }
+        };
+        let Self { snapshot, reads, writes, .. } = ended;
+        let written = writes.map(|own| own.set).filter(|set| !set.is_empty());
+        (end, written.map(|writes| Work { writes, snapshot, reads }))
     }
 
-    /// ROLLBACK.
+    /// Ends the transaction, and forgets what it has changed.
     pub fn roll_back(&mut self) -> BlockEnd {
-        match self.block.take() {
+        match std::mem::take(self).block {
             None => BlockEnd::NoBlock,
             Some(_) => BlockEnd::RolledBack,
         }
     }
 
-    /// A statement failed.
+    /// A statement failed. What it and those before it have changed is gone, but for savepoints.
     pub fn fail(&mut self) {
+        self.writes = None;
         if let Some(block) = &mut self.block {
             block.failed = true;
-            block.snapshot = None;
         }
     }
 
-    /// The snapshot to read: the block's, or `newest`.
-    pub fn snapshot(&mut self, newest: impl FnOnce() -> Arc<Catalog>) -> Arc<Catalog> {
-        match &mut self.block {
-            None => newest(),
-            Some(block) => block.snapshot.get_or_insert_with(newest).clone(),
+    /// SAVEPOINT.
+    ///
+    /// # Errors
+    /// Outside of a block (25P01), and for too many (54000).
+    pub fn set_savepoint(&mut self, name: String, settings: &SettingValues) -> Result<(), EngineError> {
+        let writes = self.writes.as_ref().map(|own| own.set.clone());
+        let block = self.block.as_mut().ok_or_else(|| needs_block("SAVEPOINT"))?;
+        if block.savepoints.len() >= SAVEPOINTS_MAX {
+            let message = format!("a transaction block has at most {SAVEPOINTS_MAX} savepoints");
+            return Err(EngineError::new(SqlState::ProgramLimitExceeded, message));
         }
+        block.savepoints.push(Savepoint { name, writes, settings: settings.clone() });
+        Ok(())
+    }
+
+    /// RELEASE SAVEPOINT: forgets it and those after it.
+    ///
+    /// # Errors
+    /// Outside of a block (25P01), and for a savepoint that does not exist (3B001).
+    pub fn release_savepoint(&mut self, name: &str) -> Result<(), EngineError> {
+        let (block, at) = self.savepoint(name, "RELEASE SAVEPOINT")?;
+        block.savepoints.truncate(at);
+        Ok(())
+    }
+
+    /// ROLLBACK TO SAVEPOINT: back to what it was, also from a failure. Returns the settings then.
+    ///
+    /// # Errors
+    /// As [`Self::release_savepoint`].
+    pub fn roll_back_to(&mut self, name: &str) -> Result<SettingValues, EngineError> {
+        let (block, at) = self.savepoint(name, "ROLLBACK TO SAVEPOINT")?;
+        block.savepoints.truncate(at + 1);
+        block.failed = false;
+        let Savepoint { writes, settings, .. } = &block.savepoints[at];
+        let (writes, settings) = (writes.clone(), settings.clone());
+        writes.iter().for_each(WriteSet::announce_new_types);
+        self.writes = writes.map(|set| OwnWrites { set, view: None });
+        Ok(settings)
+    }
+
+    /// The newest savepoint of a name.
+    fn savepoint(&mut self, name: &str, statement: &str) -> Result<(&mut Block, usize), EngineError> {
+        let block = self.block.as_mut().ok_or_else(|| needs_block(statement))?;
+        match block.savepoints.iter().rposition(|savepoint| savepoint.name == name) {
+            Some(at) => Ok((block, at)),
+            None => {
+                let message = format!("savepoint \"{name}\" does not exist");
+                Err(EngineError::new(SqlState::InvalidSavepointSpecification, message))
+            }
+        }
+    }
+
+    /// The snapshot that all statements read: that of the first query, which reads `newest`.
+    pub fn fixed_snapshot(&mut self, newest: impl FnOnce() -> Arc<Catalog>) -> Arc<Catalog> {
+        self.snapshot.get_or_insert_with(newest).clone()
+    }
+
+    /// What statements see of a committed state.
+    pub fn view(&mut self, base: Arc<Catalog>) -> Arc<Catalog> {
+        let Some(OwnWrites { set, view }) = self.writes.as_mut().filter(|own| !own.set.is_empty()) else { return base };
+        match view {
+            Some(View { base: known, shown }) if Arc::ptr_eq(known, &base) => shown.clone(),
+            view => {
+                let shown = set.view(&base);
+                *view = Some(View { base, shown: shown.clone() });
+                shown
+            }
+        }
+    }
+
+    /// Notes tables that a serializable transaction reads.
+    pub fn note_reads(&mut self, tables: impl IntoIterator<Item = TableId>) {
+        self.reads.extend(tables);
+    }
+
+    /// Whether something was changed.
+    pub fn has_writes(&self) -> bool {
+        self.writes.as_ref().is_some_and(|own| !own.set.is_empty())
+    }
+
+    /// Whether rows were added that no statement sees before [`WriteSet::settle`].
+    pub fn is_unsettled(&self) -> bool {
+        self.writes.as_ref().is_some_and(|own| own.set.is_unsettled())
+    }
+
+    /// Whether types were renamed: no further statement of the transaction would see their names.
+    pub fn renames_types(&self) -> bool {
+        self.writes.as_ref().is_some_and(|own| own.set.renames_types())
+    }
+
+    /// Takes the changes out, to make more; `None` if there are none.
+    pub fn take_writes(&mut self) -> Option<WriteSet> {
+        self.writes.take().map(|own| own.set)
+    }
+
+    /// Puts changes in the place of those taken.
+    pub fn put_writes(&mut self, set: WriteSet) {
+        self.writes = Some(OwnWrites { set, view: None });
     }
 
     /// Whether a statement may run at all.
@@ -129,18 +293,20 @@ impl Transaction {
 
     /// Checks that a statement called `what` may write. `default` is the mode of new transactions.
     pub fn check_may_write(&self, what: &str, default: AccessMode) -> Result<(), EngineError> {
-        if self.block.as_ref().map_or(default, |block| block.mode) == AccessMode::ReadOnly {
-            let message = format!("cannot execute {what} in a read-only transaction");
-            return Err(EngineError::new(SqlState::ReadOnlyTransaction, message));
+        match self.mode().unwrap_or(default) {
+            AccessMode::ReadWrite => Ok(()),
+            AccessMode::ReadOnly => {
+                let message = format!("cannot execute {what} in a read-only transaction");
+                Err(EngineError::new(SqlState::ReadOnlyTransaction, message))
+            }
         }
-        if self.block.is_some() {
-            return Err(EngineError::unsupported(format!(
-                "{what} inside a transaction block is not supported: each statement that writes is a transaction of its own"
-            ))
-            .with_hint("Use autocommit, or send the statement without BEGIN."));
-        }
-        Ok(())
     }
+}
+
+/// The error of a statement that is only for transaction blocks.
+pub(crate) fn needs_block(statement: &str) -> EngineError {
+    let message = format!("{statement} can only be used in transaction blocks");
+    EngineError::new(SqlState::NoActiveTransaction, message)
 }
 
 #[cfg(test)]
@@ -151,10 +317,10 @@ mod tests {
     fn a_block_goes_from_begin_to_its_end() {
         let mut transaction = Transaction::default();
         assert_eq!(transaction.status(), TransactionStatus::Idle);
-        assert_eq!(transaction.commit(), BlockEnd::NoBlock);
+        assert_eq!(transaction.commit().0, BlockEnd::NoBlock);
         transaction.begin(AccessMode::ReadWrite);
         assert_eq!(transaction.status(), TransactionStatus::InBlock);
-        assert_eq!(transaction.commit(), BlockEnd::Committed);
+        assert_eq!(transaction.commit().0, BlockEnd::Committed);
         transaction.begin(AccessMode::ReadWrite);
         assert_eq!(transaction.roll_back(), BlockEnd::RolledBack);
         assert_eq!(transaction.roll_back(), BlockEnd::NoBlock);
@@ -168,18 +334,36 @@ mod tests {
         transaction.begin(AccessMode::ReadWrite);
         transaction.fail();
         assert_eq!(transaction.check_not_failed().unwrap_err().sqlstate(), "25P02");
-        assert_eq!(transaction.commit(), BlockEnd::RolledBack);
+        assert_eq!(transaction.commit().0, BlockEnd::RolledBack);
         assert!(transaction.check_not_failed().is_ok());
     }
 
     #[test]
-    fn writes_need_autocommit() {
+    fn only_what_may_write_writes() {
         let mut transaction = Transaction::default();
         assert!(transaction.check_may_write("INSERT", AccessMode::ReadWrite).is_ok());
         assert_eq!(transaction.check_may_write("INSERT", AccessMode::ReadOnly).unwrap_err().sqlstate(), "25006");
         transaction.begin(AccessMode::ReadWrite);
-        assert_eq!(transaction.check_may_write("INSERT", AccessMode::ReadWrite).unwrap_err().sqlstate(), "0A000");
+        assert!(transaction.check_may_write("INSERT", AccessMode::ReadOnly).is_ok());
         transaction.begin(AccessMode::ReadOnly);
         assert_eq!(transaction.check_may_write("INSERT", AccessMode::ReadWrite).unwrap_err().sqlstate(), "25006");
+    }
+
+    #[test]
+    fn savepoints_are_those_of_the_newest_of_a_name() {
+        let mut transaction = Transaction::default();
+        let settings = SettingValues::default();
+        assert_eq!(transaction.set_savepoint("a".into(), &settings).unwrap_err().sqlstate(), "25P01");
+        transaction.begin(AccessMode::ReadWrite);
+        for name in ["a", "b", "a"] {
+            transaction.set_savepoint(name.into(), &settings).unwrap();
+        }
+        transaction.fail();
+        assert_eq!(transaction.roll_back_to("c").unwrap_err().sqlstate(), "3B001");
+        transaction.roll_back_to("a").unwrap();
+        assert_eq!(transaction.status(), TransactionStatus::InBlock);
+        transaction.release_savepoint("a").unwrap();
+        transaction.release_savepoint("a").unwrap();
+        assert_eq!(transaction.release_savepoint("b").unwrap_err().sqlstate(), "3B001");
     }
 }

@@ -1,5 +1,5 @@
 //! One core's stream of chunks, for operators that decode themselves: which rows of each vector satisfy the scan's
-//! predicates, and the segments to read them from.
+//! predicates and are not deleted, and the segments to read them from.
 //!
 //! A chunk stays pinned for as long as it is held. Working through it is synchronous: the caller yields between vectors,
 //! so that other tasks run.
@@ -27,8 +27,13 @@ pub struct ChunkConsumer {
 
 /// What a consumer is handed.
 pub enum ScanChunk {
-    /// A number of rows without a needed column.
-    Counted(u64),
+    /// Rows without a needed column.
+    Counted {
+        /// The index of their chunk in the scanned version.
+        chunk: usize,
+        /// How many of the chunk's rows are not deleted.
+        rows: u64,
+    },
     /// A chunk to work through.
     Filtered(FilteredChunk),
 }
@@ -60,10 +65,10 @@ impl ChunkConsumer {
         while !self.done {
             match self.scan.next_chunk().await {
                 None => self.done = true,
-                Some(Ok(TakenChunk::Counted(rows))) => {
+                Some(Ok(TakenChunk::Counted { chunk, rows })) => {
                     self.metrics.chunks_counted += 1;
                     self.metrics.rows_out += rows;
-                    return Some(Ok(ScanChunk::Counted(rows)));
+                    return Some(Ok(ScanChunk::Counted { chunk, rows }));
                 }
                 Some(Ok(TakenChunk::Pinned(chunk))) => {
                     if let Some(chunk) = self.open(chunk) {
@@ -84,7 +89,7 @@ impl ChunkConsumer {
     fn open(&mut self, chunk: PinnedChunk) -> Option<FilteredChunk> {
         let meta = &self.scan.version().chunks[chunk.chunk];
         let live = self.scan.live_predicates();
-        self.metrics.take_chunk(meta.row_count, &chunk.segments);
+        self.metrics.take_chunk(meta.live_row_count(), &chunk.segments);
         if refuted(meta, &live) {
             self.metrics.chunks_refuted += 1;
             return None;

@@ -3,7 +3,8 @@
 //!
 //! Predicates run in the order of their rank (Hellerstein, Predicate Migration, 1993): cost over the share of rows they
 //! drop, both as this consumer has seen them so far. A predicate that the chunk's zone map answers is not evaluated, and
-//! a vector without selected rows is left as soon as that is known.
+//! a vector without selected rows is left as soon as that is known. Rows that are deleted in the scanned version are left out
+//! before the first predicate; the segments, which scans of other versions read at the same time, have all rows.
 //!
 //! Invariant: a cursor pins its chunk, and what it returns does not: decoded columns own their bytes, except that
 //! strings may share their segment's dictionary by reference count, which outlives the pin without holding its place in
@@ -15,7 +16,7 @@ use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow::error::ArrowError;
 use braid_base::{ColumnId, VECTOR_ROWS};
 use braid_buffer::PinnedChunk;
-use braid_storage::{ColumnPredicate, PhysicalType, PreparedPredicate, Selection, Verdict};
+use braid_storage::{ColumnPredicate, DeletedRows, PhysicalType, PreparedPredicate, Selection, Verdict};
 
 use crate::prune::verdict;
 use crate::{CooperativeScan, ScanMetrics};
@@ -86,6 +87,7 @@ pub(crate) struct ChunkCursor {
     scan: Arc<CooperativeScan>,
     chunk: Arc<PinnedChunk>,
     predicates: Vec<ChunkPredicate>,
+    deleted: Option<Arc<DeletedRows>>,
     row_count: usize,
     /// The first vector not yet filtered.
     vector: usize,
@@ -116,8 +118,8 @@ impl ChunkCursor {
             ChunkPredicate { segment, predicate: chunk.segments[segment].prepare(predicate), ranked }
         });
         let predicates = predicates.collect();
-        let (chunk, row_count) = (Arc::new(chunk), meta.row_count as usize);
-        Self { scan, chunk, predicates, row_count, vector: 0, selections: Vec::new() }
+        let (chunk, row_count, deleted) = (Arc::new(chunk), meta.row_count as usize, meta.deleted.clone());
+        Self { scan, chunk, predicates, deleted, row_count, vector: 0, selections: Vec::new() }
     }
 
     /// Whether every vector has been worked through.
@@ -186,23 +188,31 @@ impl ChunkCursor {
         &self.chunk
     }
 
-    /// The rows of the next vector that satisfy every predicate.
+    /// The rows of the next vector that are not deleted and satisfy every predicate.
     fn filter_vector(&self, ranks: &mut PredicateRanks) -> Selection {
-        let rows = VECTOR_ROWS.min(self.row_count - self.vector * VECTOR_ROWS);
-        let mut selection = Selection::all(rows);
-        let mut rows_left = rows;
+        let mut selection = self.live_rows();
+        let mut rows_left = selection.count();
         for ChunkPredicate { segment, predicate, ranked } in &self.predicates {
+            if rows_left == 0 {
+                break;
+            }
             self.chunk.segments[*segment].filter_prepared(self.vector, predicate, &mut selection);
             let rows_seen = rows_left;
             rows_left = selection.count();
             if let Some(predicate) = ranked {
                 ranks.observe(*predicate, rows_seen, rows_left);
             }
-            if rows_left == 0 {
-                break;
-            }
         }
         selection
+    }
+
+    /// The rows of the next vector that are not deleted.
+    fn live_rows(&self) -> Selection {
+        let mut rows = Selection::all(VECTOR_ROWS.min(self.row_count - self.vector * VECTOR_ROWS));
+        if let Some(deleted) = &self.deleted {
+            deleted.exclude_from(self.vector, &mut rows);
+        }
+        rows
     }
 
     /// The projected columns of the selected rows of the vectors from `first` on.

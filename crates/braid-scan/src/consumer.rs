@@ -79,7 +79,7 @@ impl ScanConsumer {
                     self.done = true;
                     self.add_metrics();
                 }
-                Some(Ok(TakenChunk::Counted(rows))) => self.count(rows),
+                Some(Ok(TakenChunk::Counted { rows, .. })) => self.count(rows),
                 Some(Ok(TakenChunk::Pinned(chunk))) => self.open(chunk),
                 Some(Err(error)) => {
                     self.fail();
@@ -93,7 +93,7 @@ impl ScanConsumer {
     fn open(&mut self, chunk: PinnedChunk) {
         let meta = &self.scan.version().chunks[chunk.chunk];
         let live = self.scan.live_predicates();
-        self.metrics.take_chunk(meta.row_count, &chunk.segments);
+        self.metrics.take_chunk(meta.live_row_count(), &chunk.segments);
         if refuted(meta, &live) {
             self.metrics.chunks_refuted += 1;
         } else {

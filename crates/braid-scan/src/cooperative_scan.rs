@@ -7,7 +7,7 @@
 //! Consumers hold the scan and nothing else, so dropping them is cancelling it.
 //!
 //! Chunks without a needed column (`count(*)` where the zone maps answer the predicates) are not registered: they
-//! are counted from the catalog.
+//! are counted from the catalog, deleted rows aside.
 //!
 //! The scan deliberately does not know how a chunk is decoded (that is the [`crate::chunk_cursor`]), and it has no task
 //! of its own: all work happens in its consumers' polls.
@@ -49,8 +49,8 @@ pub struct CooperativeScan {
 
 /// What a consumer is given to work on.
 pub(crate) enum TakenChunk {
-    /// Rows without a needed column, counted from the catalog.
-    Counted(u64),
+    /// Rows without a needed column, counted from the catalog, of the chunk with this index.
+    Counted { chunk: usize, rows: u64 },
     /// A chunk in memory.
     Pinned(PinnedChunk),
 }
@@ -143,8 +143,8 @@ impl CooperativeScan {
             self.end();
             return None;
         }
-        if let Some(rows) = self.next_counted() {
-            return Some(Ok(TakenChunk::Counted(rows)));
+        if let Some(counted) = self.next_counted() {
+            return Some(Ok(counted));
         }
         let ended = self.ended.notified();
         tokio::pin!(ended);
@@ -163,12 +163,12 @@ impl CooperativeScan {
         next.map(|chunk| chunk.map(TakenChunk::Pinned).map_err(ScanError::from))
     }
 
-    fn next_counted(&self) -> Option<u64> {
+    fn next_counted(&self) -> Option<TakenChunk> {
         if self.counted_next.load(Ordering::Relaxed) >= self.counted.len() {
             return None;
         }
-        let index = *self.counted.get(self.counted_next.fetch_add(1, Ordering::Relaxed))?;
-        Some(u64::from(self.version.chunks[index].row_count))
+        let chunk = *self.counted.get(self.counted_next.fetch_add(1, Ordering::Relaxed))?;
+        Some(TakenChunk::Counted { chunk, rows: self.version.chunks[chunk].live_row_count().into() })
     }
 
     /// The position of `column` among a pinned chunk's segments. Panics if it was not registered.

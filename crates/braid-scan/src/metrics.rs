@@ -18,7 +18,7 @@ pub struct ScanMetrics {
     pub chunks_counted: u64,
     /// Chunks taken from the buffer and refuted by then by a live predicate: nothing of them was decoded.
     pub chunks_refuted: u64,
-    /// Rows of the chunks taken.
+    /// Rows of the chunks taken that are not deleted.
     pub rows_in: u64,
     /// Rows produced.
     pub rows_out: u64,
@@ -31,7 +31,7 @@ pub struct ScanMetrics {
 }
 
 impl ScanMetrics {
-    /// Counts a chunk of `row_count` rows that was taken from the buffer.
+    /// Counts a chunk with `row_count` rows that was taken from the buffer.
     pub(crate) fn take_chunk(&mut self, row_count: u32, segments: &[Arc<Segment>]) {
         self.chunks_read += 1;
         self.rows_in += u64::from(row_count);

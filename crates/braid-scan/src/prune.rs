@@ -1,7 +1,8 @@
 //! Which chunks a scan needs at all, by zone map, and what its predicates still have to say about each.
 //!
 //! Invariant: a chunk is left out only if some predicate is refuted for every row of it; predicates are ANDed, so one
-//! refutation suffices. Pruning reads the catalog only, never the disk.
+//! refutation suffices. Zone maps are about deleted rows too: what they refute or confirm of all rows holds for the others.
+//! Pruning reads the catalog only, never the disk.
 
 use braid_base::ColumnId;
 use braid_storage::{ChunkMeta, ColumnPredicate, TableVersion, Verdict};

@@ -5,7 +5,7 @@
 //! 2. Every Query and every Sync is answered by exactly one ReadyForQuery, with the transaction block's state.
 //! 3. Data and end of a COPY that has already failed are ignored.
 //! 4. Portals end with their transaction.
-//! 5. Of the statements up to a Sync, only the last may write ([`batch`](crate::batch)).
+//! 5. The statements up to a Sync are one transaction, unless they open and end blocks.
 //! 6. Answers are sent at Flush, Sync, the end of a Query, an error, or when the output is full.
 
 use std::time::Duration;
@@ -16,7 +16,6 @@ use pgwire::messages::response::{CommandComplete, ReadyForQuery, TransactionStat
 use pgwire::messages::startup::{BackendKeyData, ParameterStatus};
 use tokio_util::sync::CancellationToken;
 
-use crate::batch::{Batch, Next, WaitingWrite};
 use crate::cancel_registry::Registration;
 use crate::error_report::{ErrorReport, Failure, Severity};
 use crate::frontend_message::{FrontendMessage, decode};
@@ -41,7 +40,6 @@ pub(crate) struct Connection {
     pub shutdown: Shutdown,
     pub names: Names,
     /// What was executed since the last Sync.
-    pub batch: Batch,
     skipping_to_sync: bool,
     reported_settings: Vec<(&'static str, String)>,
 }
@@ -49,8 +47,8 @@ pub(crate) struct Connection {
 impl Connection {
     /// The connection of an authenticated client.
     pub fn new(wire: Wire, session: Session, registration: Registration, shutdown: Shutdown) -> Self {
-        let (names, batch, reported_settings) = (Names::default(), Batch::default(), Vec::new());
-        Self { wire, session, registration, shutdown, names, batch, skipping_to_sync: false, reported_settings }
+        let (names, reported_settings) = (Names::default(), Vec::new());
+        Self { wire, session, registration, shutdown, names, skipping_to_sync: false, reported_settings }
     }
 
     /// Sends the messages that precede the first statement.
@@ -110,24 +108,7 @@ impl Connection {
         if self.skipping_to_sync && message != FrontendMessage::Sync {
             return Ok(());
         }
-        match self.batch.next(&message) {
-            Next::Nothing => {}
-            Next::Wait => return Ok(()),
-            Next::Execute(write) => self.execute_waiting(write).await?,
-            Next::Refuse(report) => return self.fail(report.into(), Recovery::from_error_in(&message)).await,
-        }
         self.dispatch(message).await
-    }
-
-    /// Executes a statement that waited, and answers what came behind it.
-    async fn execute_waiting(&mut self, write: WaitingWrite) -> Result<(), End> {
-        if let Err(failure) = self.run_portal(&write.portal, 0).await {
-            return self.fail(failure, Recovery::SkipToSync).await;
-        }
-        for close in write.closes {
-            self.dispatch(close).await?;
-        }
-        Ok(())
     }
 
     async fn dispatch(&mut self, message: FrontendMessage) -> Result<(), End> {
@@ -139,7 +120,7 @@ impl Connection {
             FrontendMessage::Describe(target) => self.on_describe(&target),
             FrontendMessage::Execute { portal, max_rows } => self.on_execute(&portal, max_rows).await,
             FrontendMessage::Close(target) => self.on_close(&target),
-            FrontendMessage::Sync => self.on_sync(),
+            FrontendMessage::Sync => self.on_sync().await,
             FrontendMessage::FunctionCall => {
                 Err(ErrorReport::error("0A000", "the fast-path function call is not supported").into())
             }
@@ -167,7 +148,6 @@ impl Connection {
         if self.shutdown.forced.is_cancelled() {
             report = ErrorReport::shutdown();
         }
-        self.batch = Batch::Reads;
         self.session.fail_transaction();
         tracing::debug!(pid = self.registration.pid, code = report.code, "{}", report.message);
         self.wire.put(&report.message());
@@ -175,7 +155,10 @@ impl Connection {
             return Err(End::Told);
         }
         match recovery {
-            Recovery::Ready => self.put_ready(),
+            Recovery::Ready => {
+                self.session.abandon_message();
+                self.put_ready();
+            }
             Recovery::SkipToSync => self.skipping_to_sync = true,
         }
         self.flush().await
@@ -191,16 +174,16 @@ impl Connection {
         }
     }
 
-    fn on_sync(&mut self) -> Result<Reply, Failure> {
+    /// Sync: commits what was executed since the last one.
+    async fn on_sync(&mut self) -> Result<Reply, Failure> {
         self.skipping_to_sync = false;
-        self.batch = Batch::Reads;
+        self.session.end_message().await?;
         self.put_ready();
         Ok(Reply::Now)
     }
 
     /// Sends ReadyForQuery, and does the work of a transaction's end.
     pub fn put_ready(&mut self) {
-        self.session.end_message();
         let status = match self.session.transaction_status() {
             TransactionStatus::Idle => {
                 self.names.end_transaction();

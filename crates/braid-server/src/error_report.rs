@@ -102,12 +102,6 @@ impl ErrorReport {
         self
     }
 
-    /// The same, with a detail.
-    pub fn with_detail(mut self, detail: impl Into<String>) -> Self {
-        self.0.detail = Some(detail.into());
-        self
-    }
-
     /// Adds a hint.
     pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.0.hint = Some(hint.into());

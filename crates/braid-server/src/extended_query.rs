@@ -6,14 +6,13 @@
 use std::sync::Arc;
 
 use braid_engine::{
-    Outcome, ParameterType, ParameterValue, SentValue, Session, Statement, StatementKind, TransactionStatus,
+    MessageScope, Outcome, ParameterType, ParameterValue, SentValue, Session, Statement, StatementKind,
 };
 use pgwire::messages::PgWireBackendMessage;
 use pgwire::messages::data::{NoData, ParameterDescription};
 use pgwire::messages::extendedquery::{BindComplete, CloseComplete, ParseComplete, PortalSuspended};
 use pgwire::messages::response::{CommandComplete, EmptyQueryResponse};
 
-use crate::batch::{Batch, WaitingWrite};
 use crate::connection::{Connection, Reply};
 use crate::copy;
 use crate::cursor::Call;
@@ -92,33 +91,10 @@ impl Connection {
         Ok(Reply::WhenAsked)
     }
 
-    /// Execute. A row limit of 0 means no limit. A statement that writes waits for the next message.
+    /// Execute. A row limit of 0 means no limit. What is executed until Sync is one transaction.
     pub(crate) async fn on_execute(&mut self, name: &str, max_rows: usize) -> Result<Reply, Failure> {
-        self.session.begin_message();
-        let Some(kind) = self.write_about_to_run(name)? else { return self.run_portal(name, max_rows).await };
-        self.batch.check_may_write(kind)?;
-        if kind == StatementKind::CopyFrom {
-            let reply = self.run_portal(name, max_rows).await?;
-            self.batch = Batch::Written(kind);
-            return Ok(reply);
-        }
-        self.batch = Batch::Waiting(WaitingWrite { kind, portal: name.to_owned(), closes: Vec::new() });
-        Ok(Reply::WhenAsked)
-    }
-
-    /// What the portal is about to write by a transaction of its own; `None` if it does not, or not any more. In a
-    /// transaction block the engine decides.
-    fn write_about_to_run(&mut self, name: &str) -> Result<Option<StatementKind>, ErrorReport> {
-        if self.session.transaction_status() != TransactionStatus::Idle {
-            return Ok(None);
-        }
-        let portal = self.names.portal(name)?;
-        Ok(match (&portal.state, &portal.prepared.command) {
-            (PortalState::Bound, Some(Command::Engine(statement))) if statement.kind().writes() => {
-                Some(statement.kind())
-            }
-            _ => None,
-        })
+        self.session.begin_message(MessageScope::Message);
+        self.run_portal(name, max_rows).await
     }
 
     /// Runs a portal, or goes on with it.

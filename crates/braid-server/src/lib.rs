@@ -13,7 +13,6 @@
 //! | [`admission`], [`startup`] | from a socket to a client: TLS, startup packet, login, limits |
 //! | [`connection`] | a client's loop over messages; errors, ReadyForQuery, reported settings |
 //! | [`simple_query`], [`extended_query`], [`cursor`], [`copy`] | the sub-protocols |
-//! | [`batch`] | the statements up to a Sync; only the last of them may write |
 //! | [`cursor_command`] | statements for the engine, and those about cursors |
 //! | [`portal`] | prepared statements and portals by name |
 //! | [`running`] | a running statement, until it ends, is cancelled, loses its client or panics |
@@ -29,7 +28,6 @@
 
 pub(crate) mod admission;
 pub(crate) mod authentication;
-pub(crate) mod batch;
 pub(crate) mod cancel_registry;
 pub(crate) mod connection;
 pub(crate) mod copy;

@@ -1,9 +1,9 @@
 //! The simple query protocol: a text with any number of statements, run one after the other, with results as text.
 //!
-//! The first error ends the text: later statements are not run. Earlier statements keep their effects, because each commits
-//! separately while the engine has no transactions of several statements.
+//! Several statements are one transaction, unless they open and end blocks. The first error ends the text: later statements are not
+//! run, and what earlier ones have changed is undone.
 
-use braid_engine::{Outcome, Statement};
+use braid_engine::{MessageScope, Outcome, Statement};
 use pgwire::messages::PgWireBackendMessage;
 use pgwire::messages::response::EmptyQueryResponse;
 
@@ -20,8 +20,11 @@ impl Connection {
         // As in PostgreSQL, a simple query closes the unnamed statement and portal of the extended protocol.
         self.names.close_statement("");
         self.names.close_portal("");
-        self.session.begin_message();
+        self.session.begin_message(MessageScope::Statement);
         let statements = Command::parse(&self.session, sql)?;
+        if statements.len() > 1 {
+            self.session.begin_message(MessageScope::Message);
+        }
         if statements.is_empty() {
             self.wire.put(&PgWireBackendMessage::EmptyQueryResponse(EmptyQueryResponse::new()));
         }
@@ -31,6 +34,7 @@ impl Connection {
                 Command::Cursor(command) => self.run_cursor_command(command, Vec::new(), Call::Simple).await?,
             }
         }
+        self.session.end_message().await?;
         self.put_ready();
         Ok(Reply::Now)
     }

@@ -37,10 +37,14 @@ sql_states! {
     NoActiveTransaction = "25P01",
     /// A statement after an error within a transaction block.
     InFailedTransaction = "25P02",
+    /// `ROLLBACK TO SAVEPOINT` and `RELEASE SAVEPOINT` of a savepoint that does not exist.
+    InvalidSavepointSpecification = "3B001",
+    /// A transaction whose changes or reads others have changed.
+    SerializationFailure = "40001",
+    /// Transactions that wait for each other.
+    DeadlockDetected = "40P01",
     /// A write in a read-only transaction.
     ReadOnlyTransaction = "25006",
-    /// What another transaction did at the same time allows no order of the two.
-    SerializationFailure = "40001",
     /// A value or a function's argument that makes no sense, where no code says it better.
     DataException = "22000",
     /// A root or power that has no real value.

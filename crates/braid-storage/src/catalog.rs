@@ -135,10 +135,15 @@ impl Catalog {
         &self.types
     }
 
-    /// The next state: this one with these types.
-    pub(crate) fn with_types(&self, types: BTreeMap<u32, CatalogType>) -> Self {
-        let sequence = self.sequence + 1;
-        Self { sequence, types: Arc::new(types), types_changed: sequence, ..self.clone() }
+    /// The same state with another number, to be changed.
+    pub(crate) fn numbered(&self, sequence: u64) -> Self {
+        Self { sequence, ..self.clone() }
+    }
+
+    /// Puts these types in the place of its own.
+    pub(crate) fn set_types(&mut self, types: BTreeMap<u32, CatalogType>) {
+        self.types = Arc::new(types);
+        self.types_changed = self.sequence;
     }
 
     /// Makes the definitions of this state those that all statements see.
@@ -153,21 +158,28 @@ impl Catalog {
         self.entries.get(&id).map(Arc::as_ref)
     }
 
-    /// The next state: this one with `entry` added, or in the place of the entry with the same table id.
-    pub(crate) fn with(&self, entry: TableEntry) -> Self {
-        assert_eq!(entry.version.sequence, self.sequence + 1, "a commit's table carries its number");
-        let mut next = Self { sequence: self.sequence + 1, ..self.clone() };
-        next.insert(entry);
-        next
+    /// Adds `entry`, or puts it in the place of the entry with the same table id.
+    ///
+    /// # Panics
+    /// If the entry has another number, or another table has its name.
+    pub(crate) fn put(&mut self, entry: TableEntry) {
+        assert_eq!(entry.version.sequence, self.sequence, "a table carries the number of its commit");
+        self.insert(entry);
     }
 
-    /// The next state: this one without the table with the id `id`.
-    pub(crate) fn without(&self, id: TableId) -> Self {
-        let mut next = Self { sequence: self.sequence + 1, ..self.clone() };
-        if let Some(entry) = next.entries.remove(&id) {
-            next.ids.remove(&entry.version.def.name);
+    /// As [`Self::put`]. The entry hides another table of its name.
+    pub(crate) fn shadow(&mut self, entry: TableEntry) {
+        if let Some(hidden) = self.ids.get(&entry.version.def.name).copied() {
+            self.remove(hidden);
         }
-        next
+        self.put(entry);
+    }
+
+    /// Removes the table with the id `id`, if there is one.
+    pub(crate) fn remove(&mut self, id: TableId) {
+        if let Some(entry) = self.entries.remove(&id) {
+            self.ids.remove(&entry.version.def.name);
+        }
     }
 
     /// The bytes of the manifest of this state.
@@ -190,7 +202,13 @@ impl TableEntry {
     pub(crate) fn new(version: Arc<TableVersion>, next_chunk_id: u32) -> Self {
         let chunks = version.chunks.iter().map(|c| (c.id, c.row_count, c.file.id(), c.segments.as_slice()));
         let sketches = version.distinct.iter().map(|count| count.as_ref().map(DistinctCount::sketch));
-        let section = encode_table(&version.def, next_chunk_id, version.sequence, chunks, sketches);
+        let deleted = version.chunks.iter().filter_map(|chunk| Some((chunk.id, chunk.deleted.as_deref()?)));
+        let section = encode_table(&version.def, next_chunk_id, version.sequence, chunks, sketches, deleted);
         Self { version, next_chunk_id, section }
+    }
+
+    /// The entry of a version that no manifest has.
+    pub(crate) fn of_view(version: Arc<TableVersion>) -> Self {
+        Self { version, next_chunk_id: 0, section: Vec::new() }
     }
 }

@@ -3,7 +3,8 @@
 //! For each data file: it is there, its header is its own, its length is what the manifest implies (of a table with dropped
 //! columns, no less: the manifest does not know where their segments end). For each segment:
 //! it can be read, its checksum holds, its padding is zero, it opens, it decodes completely, and row count, null count
-//! and bounds are as in the manifest. For the manifest itself: it decodes and is the one this process works with.
+//! and bounds are as in the manifest. For the manifest itself: it decodes and is the one this process works with, and its chunks
+//! have the same deleted rows.
 //! Data files that nothing names are listed. So a flipped bit shows wherever it is.
 //!
 //! The check goes on after a fault, works on one snapshot while the database is in use, keeps a bounded number of
@@ -13,6 +14,7 @@ mod bounds;
 mod report;
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 
 use braid_base::SEGMENT_ALIGN_BYTES;
@@ -25,11 +27,11 @@ use crate::checksum::checksum;
 use crate::chunk_reader::gather_all;
 use crate::data_file::DataFile;
 use crate::data_file_header::{DATA_FILE_HEADER_BYTES, DataFileId, HeaderFault, verify_header};
-use crate::manifest::Manifest;
+use crate::manifest::{Manifest, ManifestChunk};
 use crate::segment::Segment;
 use crate::store::Store;
 use crate::store_shared::{CommitLock, StoreShared};
-use crate::{ChunkMeta, FileRange, SegmentMeta, SegmentPlace, StoreError, TableVersion};
+use crate::{ChunkMeta, DeletedRows, FileRange, SegmentMeta, SegmentPlace, StoreError, TableVersion};
 
 pub use report::{BoundsFault, CheckProgress, CheckReport, Fault, FaultKind};
 
@@ -46,7 +48,8 @@ impl Store {
         let shared = self.shared();
         let catalog = self.snapshot();
         let mut report = CheckReport::default();
-        report.faults.extend(check_manifest(shared, &mut report.bytes).await);
+        let faults = check_manifest(shared, &mut report.bytes).await;
+        report.faults.extend(faults);
         let segments_total = catalog.tables().map(|t| t.chunks.len() * t.def.columns.len()).sum();
         for version in catalog.tables() {
             report.tables += 1;
@@ -81,9 +84,9 @@ impl Store {
 }
 
 /// The manifest on disk against the state in memory, at a moment when no commit changes either.
-async fn check_manifest(shared: &Arc<StoreShared>, bytes_read: &mut u64) -> Option<Fault> {
+async fn check_manifest(shared: &Arc<StoreShared>, bytes_read: &mut u64) -> Vec<Fault> {
     let path = shared.directory.manifest();
-    let fault = |kind| Some(Fault::of_path(&path, kind));
+    let fault = |kind| vec![Fault::of_path(&path, kind)];
     let lock = match CommitLock::acquire(shared).await {
         Ok(lock) => lock,
         Err(error) => return fault(FaultKind::Store(error.to_string())),
@@ -97,11 +100,34 @@ async fn check_manifest(shared: &Arc<StoreShared>, bytes_read: &mut u64) -> Opti
         Err(error) => return fault(FaultKind::Store(error.to_string())),
     };
     *bytes_read += bytes.len() as u64;
-    let (expected, found) = match Manifest::decode(&bytes) {
-        Ok(manifest) => (lock.catalog().sequence(), manifest.sequence),
+    let (catalog, manifest) = match Manifest::decode(&bytes) {
+        Ok(manifest) => (lock.catalog(), manifest),
         Err(error) => return fault(FaultKind::Manifest(error)),
     };
-    if expected == found { None } else { fault(FaultKind::Sequence { expected, found }) }
+    let (expected, found) = (catalog.sequence(), manifest.sequence);
+    if expected != found {
+        return fault(FaultKind::Sequence { expected, found });
+    }
+    let pairs = catalog.tables().zip(&manifest.tables);
+    pairs.flat_map(|(version, table)| deleted_rows_faults(version, &table.chunks, &path)).collect()
+}
+
+/// The chunks of a table that do not have the deleted rows of the manifest, or not some of their rows.
+fn deleted_rows_faults(version: &TableVersion, chunks: &[ManifestChunk], path: &Path) -> Vec<Fault> {
+    let fault = |(chunk, on_disk): (&Arc<ChunkMeta>, &ManifestChunk)| {
+        let row_count = chunk.row_count;
+        let is_some =
+            |deleted: &DeletedRows| deleted.row_count() == row_count && (1..row_count).contains(&deleted.count());
+        if chunk.deleted == on_disk.deleted && chunk.deleted.as_deref().is_none_or(is_some) {
+            return None;
+        }
+        let count = |deleted: &Option<Arc<DeletedRows>>| deleted.as_ref().map_or(0, |deleted| deleted.count());
+        let (in_memory, on_disk) = (count(&chunk.deleted), count(&on_disk.deleted));
+        let kind = FaultKind::DeletedRows { row_count, in_memory, on_disk };
+        let table = Some(version.def.name.clone());
+        Some(Fault { table, chunk: Some(chunk.id), ..Fault::of_path(path, kind) })
+    };
+    version.chunks.iter().zip(chunks).filter_map(fault).collect()
 }
 
 /// The data files of a table, each with the bytes it should have.

@@ -11,9 +11,9 @@ use futures::future::try_join_all;
 
 use crate::checksum::checksum;
 use crate::segment::{Segment, as_declared};
-use crate::{ChunkMeta, SegmentPlace, Selection, StoreError, TableDef};
+use crate::{ChunkMeta, DeletedRows, SegmentPlace, Selection, StoreError, TableDef};
 
-/// All rows of a chunk.
+/// All rows of a chunk that are not deleted.
 pub(crate) async fn read_chunk(
     device: &dyn Device,
     def: &Arc<TableDef>,
@@ -66,7 +66,7 @@ fn decode(def: &TableDef, chunk: &ChunkMeta, column: usize, bytes: Bytes) -> Res
     if segment.row_count() != expected {
         return Err(malformed(format!("{} rows instead of {expected}", segment.row_count())));
     }
-    let array = as_declared(gather_all(&segment), column_def.column_type);
+    let array = as_declared(gather_without(&segment, chunk.deleted.as_deref()), column_def.column_type);
     if !column_def.nullable && array.null_count() > 0 {
         return Err(malformed(format!("{} nulls in a NOT NULL column", array.null_count())));
     }
@@ -75,7 +75,17 @@ fn decode(def: &TableDef, chunk: &ChunkMeta, column: usize, bytes: Bytes) -> Res
 
 /// All values of a segment.
 pub(crate) fn gather_all(segment: &Segment) -> ArrayRef {
+    gather_without(segment, None)
+}
+
+/// The values of a segment in rows that are not deleted.
+fn gather_without(segment: &Segment, deleted: Option<&DeletedRows>) -> ArrayRef {
     let vectors = 0..segment.vector_count();
-    let selections: Vec<Selection> = vectors.clone().map(|v| Selection::all(segment.vector_rows(v))).collect();
+    let selection = |vector: usize| {
+        let mut selection = Selection::all(segment.vector_rows(vector));
+        deleted.iter().for_each(|deleted| deleted.exclude_from(vector, &mut selection));
+        selection
+    };
+    let selections: Vec<Selection> = vectors.clone().map(selection).collect();
     segment.gather(vectors, &selections)
 }

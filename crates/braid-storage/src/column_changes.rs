@@ -150,14 +150,14 @@ impl Store {
     ) -> BoxFuture<'a, Result<Arc<TableVersion>, StoreError>> {
         Box::pin(async move {
             let lock = CommitLock::acquire(self.shared()).await?;
-            let catalog = lock.catalog();
-            let entry = catalog.table(table).and_then(|version| catalog.entry(version.def.id));
-            let Some(entry) = entry else {
-                return Err(StoreError::UnknownTable { table: table.to_owned() });
-            };
-            let version = Arc::new(entry.version.with_change(&change, catalog.sequence() + 1)?);
-            catalog.check_types_of(&version.def)?;
-            let catalog = catalog.with(TableEntry::new(Arc::clone(&version), entry.next_chunk_id));
+            let newest = lock.catalog();
+            let entry = newest.table(table).and_then(|version| newest.entry(version.def.id));
+            let entry = entry.ok_or_else(|| StoreError::UnknownTable { table: table.to_owned() })?;
+            let sequence = newest.sequence() + 1;
+            let version = Arc::new(entry.version.with_change(&change, sequence)?);
+            newest.check_types_of(&version.def)?;
+            let mut catalog = newest.numbered(sequence);
+            catalog.put(TableEntry::new(Arc::clone(&version), entry.next_chunk_id));
             lock.publish(Commit { catalog, added: Vec::new(), removed: Vec::new() }).await?;
             Ok(version)
         })

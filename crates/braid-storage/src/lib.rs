@@ -11,6 +11,10 @@
 //! | [`scalar`] | one value in physical form: what zone maps and predicates are made of |
 //! | `predicate` | what a scan may ask of one column without decoding it |
 //! | `zone_map` | smallest and largest value of a segment, and which predicates they refute |
+//! | `deleted_rows` | which rows of a chunk are deleted; the identity of a row |
+//! | `row_conflict` | why rows cannot be deleted |
+//! | `row_deletion` | table versions without some rows |
+//! | `row_locks` | the rows that transactions are about to delete, and who waits for whom |
 //! | `distinct_sketch` | how many different values a column has |
 //! | `data_file`, `data_file_header` | an immutable file of segments: its life, its first bytes |
 //! | `data_directory` | what lies where in the data directory, its lock, its names |
@@ -24,6 +28,7 @@
 //! | `column_changes`, `column_change_error` | ALTER TABLE of columns |
 //! | `type_changes` | CREATE, ALTER and DROP TYPE |
 //! | `table_appender` | rows on their way into a table |
+//! | `write_set` | what a transaction changes, what its statements see of it, and its commit |
 //! | `check` | whether everything on disk is as it was written |
 //! | `store_error` | what can go wrong in a store |
 //! | `chunk_reader` | whole chunks read back, to be merged or checked |
@@ -39,6 +44,7 @@ mod common_scale;
 mod data_directory;
 mod data_file;
 mod data_file_header;
+mod deleted_rows;
 mod distinct_sketch;
 pub mod manifest;
 mod manifest_error;
@@ -46,6 +52,9 @@ mod memory_segment;
 mod missing_segments;
 mod missing_values;
 mod predicate;
+mod row_conflict;
+mod row_deletion;
+mod row_locks;
 pub mod scalar;
 mod sections;
 mod segment;
@@ -58,6 +67,7 @@ mod table;
 mod table_appender;
 mod type_changes;
 mod types;
+mod write_set;
 mod zone_map;
 
 pub use catalog::{Catalog, CatalogType, NewTable};
@@ -69,19 +79,25 @@ pub use column_changes::ColumnChange;
 pub use common_scale::CommonScale;
 pub use data_file::DataFile;
 pub use data_file_header::{DataFileId, HeaderFault};
+pub use deleted_rows::{DeletedRows, RowId};
 pub use distinct_sketch::{DistinctCount, DistinctSketch};
 pub use manifest::Manifest;
 pub use manifest_error::ManifestError;
 pub use memory_segment::MemorySegment;
 pub use predicate::ColumnPredicate;
+pub use row_conflict::RowConflict;
+pub use row_deletion::RowDeletes;
+pub use row_locks::Locked;
 pub use scalar::Scalar;
 pub use segment::{EncodedSegment, NUMERIC_TAG, PreparedPredicate, Segment, encode_segment, encoded_numerics};
 pub use segment_error::SegmentError;
 pub use selection::Selection;
 pub use store::{Store, StoreOptions};
 pub use store_error::StoreError;
+pub use store_shared::{PRIVATE_CHUNKS, PRIVATE_SEQUENCE};
 pub use table::{ChunkMeta, ColumnDef, FileRange, SegmentMeta, SegmentPlace, TableDef, TableVersion};
-pub use table_appender::TableAppender;
+pub use table_appender::{AppendedRows, TableAppender};
 pub use type_changes::TypeChanges;
 pub use types::{ColumnType, NUMERIC_OID, PhysicalType, SQL_TYPE_KEY};
+pub use write_set::WriteSet;
 pub use zone_map::{Verdict, ZoneMap};

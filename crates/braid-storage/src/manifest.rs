@@ -26,13 +26,14 @@
 //! typed error; it never panics and never allocates more than a small multiple of its input.
 //!
 //! The versions before are read as well; the next commit writes the present one. Version 1 has no sketches; versions 1 and 2
-//! have no numerics without a precision as integers; versions 1 to 3 have no enumerated types; in versions 1 to 4 the ids of
-//! columns are their ordinals, and each chunk has a segment of each column.
+//! have no numerics without a precision as integers; versions 1 to 3 have no enumerated types; versions 1 to 4 have no deleted
+//! rows, the ids of their columns are the columns' ordinals, and each of their chunks has a segment of each column.
 //!
 //! Deliberately not done: guessing. A wrong checksum is an error, not a
 //! reason to fall back to an older state: rows whose commit was reported would be gone without a word.
 
 mod byte_reader;
+mod deleted_rows_section;
 mod missing_value;
 mod scalars;
 mod sketch_section;
@@ -40,13 +41,14 @@ mod table_section;
 mod type_section;
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use braid_base::enum_types::FIRST_TYPE_OID;
 use braid_base::{ChunkId, EnumType, EnumTypeRef, SEGMENT_ALIGN_BYTES};
 
 use crate::checksum::checksum;
 use crate::data_file_header::DataFileId;
-use crate::{ColumnDef, ColumnType, DistinctSketch, ManifestError, SegmentMeta, TableDef};
+use crate::{ColumnDef, ColumnType, DeletedRows, DistinctSketch, ManifestError, SegmentMeta, TableDef};
 
 use byte_reader::ByteReader;
 pub(crate) use table_section::encode_table;
@@ -104,8 +106,10 @@ pub struct ManifestTable {
 pub struct ManifestChunk {
     /// Identity within the table.
     pub id: ChunkId,
-    /// Rows, `1..=CHUNK_ROWS`.
+    /// Rows, `1..=CHUNK_ROWS`, deleted ones included.
     pub row_count: u32,
+    /// The deleted ones among them: some, not all; `None` if there are none.
+    pub deleted: Option<Arc<DeletedRows>>,
     /// The file that holds its segments.
     pub file_id: DataFileId,
     /// Those in the file, in column order. In all rows of the chunk a column without one has its missing value.
@@ -215,7 +219,9 @@ impl ManifestTable {
     /// The table's section.
     fn encode(&self) -> Vec<u8> {
         let chunks = self.chunks.iter().map(|c| (c.id, c.row_count, c.file_id, c.segments.as_slice()));
-        encode_table(&self.def, self.next_chunk_id, self.sequence, chunks, self.sketches.iter().map(Option::as_ref))
+        let deleted = self.chunks.iter().filter_map(|chunk| Some((chunk.id, chunk.deleted.as_deref()?)));
+        let sketches = self.sketches.iter().map(Option::as_ref);
+        encode_table(&self.def, self.next_chunk_id, self.sequence, chunks, sketches, deleted)
     }
 }
 

@@ -1,7 +1,7 @@
 //! The store: one data directory, its tables and their files.
 //!
 //! Readers take a [`Catalog`] with [`Store::snapshot`], which never waits for a commit, and keep the table versions in
-//! it for as long as they like. Writers make data files and commit them (`store_shared/commit.rs`); committed data files never
+//! it for as long as they like. Writers make data files and commit them in write sets (`write_set.rs`, `store_shared/commit.rs`); committed data files never
 //! change.
 //!
 //! Opening reads the manifest and opens the data files it names, without reading them; data files that it does not
@@ -9,8 +9,7 @@
 //!
 //! Futures that cross the crate are boxed, so that upper crates compile a call and not the work.
 //!
-//! Deliberately not done here: statements, transactions of several statements, names that are not exact (the engine
-//! folds case), values of defaults, uniqueness.
+//! Deliberately not done here: statements, names that are not exact (the engine folds case), values of defaults, uniqueness.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
@@ -27,9 +26,9 @@ use crate::data_file::DataFile;
 use crate::data_file_header::DataFileId;
 use crate::manifest::{Manifest, ManifestTable};
 use crate::missing_segments::MissingSegments;
-use crate::store_shared::{Commit, CommitLock, NextIds, StoreShared};
+use crate::store_shared::{NextIds, StoreShared};
 use crate::table_appender::TableAppender;
-use crate::{ChunkMeta, ColumnType, DistinctCount, DistinctSketch, StoreError, TableDef, TableVersion};
+use crate::{ChunkMeta, ColumnType, DistinctCount, StoreError, TableDef, TableVersion};
 
 /// What a store is built on.
 #[derive(Clone)]
@@ -84,19 +83,10 @@ impl Store {
     }
 
     async fn create_table_unboxed(&self, table: NewTable) -> Result<Arc<TableVersion>, StoreError> {
-        let def = self.shared.define(table)?;
-        let lock = CommitLock::acquire(&self.shared).await?;
-        let catalog = lock.catalog();
-        if catalog.table(&def.name).is_some() {
-            return Err(StoreError::TableExists { table: def.name });
-        }
-        catalog.check_types_of(&def)?;
-        let distinct = vec![Some(DistinctCount::new(DistinctSketch::empty())); def.columns.len()].into();
-        let (def, chunks, sequence) = (Arc::new(def), Arc::from([]), catalog.sequence() + 1);
-        let version = Arc::new(TableVersion::new(def, chunks, sequence, distinct));
-        let catalog = catalog.with(TableEntry::new(Arc::clone(&version), 0));
-        lock.publish(Commit { catalog, added: Vec::new(), removed: Vec::new() }).await?;
-        Ok(version)
+        let mut writes = self.write_set();
+        let def = writes.create_table(&self.snapshot(), table)?;
+        let catalog = writes.commit().await?;
+        Ok(Arc::clone(catalog.by_id(def.id).expect("the commit has this table")))
     }
 
     /// Drops a table; durable when it returns. Its files go when the last scan of it is over.
@@ -108,24 +98,17 @@ impl Store {
     }
 
     async fn drop_table_unboxed(&self, name: &str) -> Result<(), StoreError> {
-        let lock = CommitLock::acquire(&self.shared).await?;
-        let catalog = lock.catalog();
-        let Some(version) = catalog.table(name) else {
-            return Err(StoreError::UnknownTable { table: name.to_owned() });
-        };
-        let removed = version.chunks.iter().map(|chunk| Arc::clone(&chunk.file)).collect();
-        lock.publish(Commit { catalog: catalog.without(version.def.id), added: Vec::new(), removed }).await
+        let mut writes = self.write_set();
+        writes.drop_table(&self.snapshot(), name)?;
+        writes.commit().await.map(drop)
     }
 
-    /// Starts adding rows to a table. Nothing of them is seen before [`TableAppender::commit`].
+    /// Starts adding rows to a table, in a transaction of their own. Nothing of them is seen before [`TableAppender::commit`].
     ///
     /// # Errors
     /// [`StoreError::UnknownTable`].
     pub fn append(&self, table: &str) -> Result<TableAppender, StoreError> {
-        match self.snapshot().table(table) {
-            Some(version) => Ok(TableAppender::to_existing(Arc::clone(&self.shared), Arc::clone(&version.def))),
-            None => Err(StoreError::UnknownTable { table: table.to_owned() }),
-        }
+        self.write_set().append(&self.snapshot(), table)
     }
 
     /// Starts a table that appears with its rows, at [`TableAppender::commit`]: CREATE TABLE AS.
@@ -133,11 +116,7 @@ impl Store {
     /// # Errors
     /// [`StoreError::TableExists`], [`StoreError::InvalidTable`].
     pub fn create_and_append(&self, table: NewTable) -> Result<TableAppender, StoreError> {
-        if self.snapshot().table(&table.name).is_some() {
-            return Err(StoreError::TableExists { table: table.name });
-        }
-        let def = Arc::new(self.shared.define(table)?);
-        Ok(TableAppender::to_new(Arc::clone(&self.shared), def))
+        self.write_set().create_and_append(&self.snapshot(), table)
     }
 
     pub(crate) fn shared(&self) -> &Arc<StoreShared> {
@@ -203,9 +182,9 @@ fn open_tables(directory: &Arc<DataDirectory>, manifest: Manifest) -> Result<Cat
                     file
                 }
             };
-            let (id, row_count) = (chunk.id, chunk.row_count);
+            let (id, row_count, deleted) = (chunk.id, chunk.row_count, chunk.deleted);
             let segments = missing.complete(&def, row_count, &chunk.segments);
-            opened.push(Arc::new(ChunkMeta { id, row_count, file, segments }));
+            opened.push(Arc::new(ChunkMeta { id, row_count, deleted, file, segments }));
         }
         let distinct = sketches.into_iter().map(|sketch| sketch.map(DistinctCount::new)).collect();
         let version = TableVersion::new(Arc::new(def), opened.into(), sequence, distinct);

@@ -6,6 +6,7 @@ use braid_base::ChunkId;
 use braid_io::{IoError, is_space_used_up};
 
 use crate::ColumnType;
+use crate::RowConflict;
 use crate::column_change_error::ColumnChangeError;
 use crate::manifest_error::ManifestError;
 use crate::segment_error::SegmentError;
@@ -53,12 +54,6 @@ pub enum StoreError {
         /// The name.
         table: String,
     },
-    /// Rows for a table that was altered while they were added to it.
-    #[error("could not add rows to table \"{table}\" because it was altered at the same time")]
-    TableChanged {
-        /// The name.
-        table: String,
-    },
     /// The columns of a table cannot be changed so.
     #[error(transparent)]
     Columns(#[from] ColumnChangeError),
@@ -74,6 +69,18 @@ pub enum StoreError {
         /// The name.
         name: String,
     },
+    /// A transaction changes what another one has changed and committed since it began.
+    #[error("could not serialize access to {what} due to concurrent update")]
+    Conflict {
+        /// What both have changed.
+        what: String,
+    },
+    /// Transactions wait for each other's rows; this one was chosen to fail.
+    #[error("deadlock detected")]
+    Deadlock,
+    /// A serializable transaction has read what another one has changed and committed since.
+    #[error("could not serialize access due to read/write dependencies among transactions")]
+    ReadsChanged,
     /// No oids are left for types and their labels: 2^30 have been given out.
     #[error("no object ids are left for types and labels")]
     TooManyTypes,
@@ -130,6 +137,14 @@ pub enum StoreError {
         column_type: ColumnType,
         /// The value times ten to the scale.
         value: i128,
+    },
+    /// A row that another commit has deleted or moved.
+    #[error("could not serialize access to table \"{table}\" due to concurrent update: {conflict}")]
+    RowConflict {
+        /// The table.
+        table: String,
+        /// What has become of the row.
+        conflict: RowConflict,
     },
     /// `commit` after an `append` that failed or was abandoned half-way.
     #[error("an earlier batch for table \"{table}\" was appended only in part")]

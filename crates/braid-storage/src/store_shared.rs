@@ -14,9 +14,16 @@ use crate::catalog::{Catalog, NewTable};
 use crate::data_directory::DataDirectory;
 use crate::data_file::DataFile;
 use crate::data_file_header::DataFileId;
+use crate::row_locks::RowLocks;
 use crate::{StoreError, TableDef};
 
 pub(crate) use commit::{Commit, CommitLock};
+
+/// The first number of versions and states that only their transaction sees.
+pub const PRIVATE_SEQUENCE: u64 = 1 << 63;
+
+/// The first number of chunks that only their transaction sees.
+pub const PRIVATE_CHUNKS: u32 = 1 << 31;
 
 /// The numbers that are given out next.
 pub(crate) struct NextIds {
@@ -35,7 +42,10 @@ pub(crate) struct StoreShared {
     next_file_id: AtomicU64,
     next_table_id: AtomicU32,
     pub(crate) next_type_oid: AtomicU32,
+    next_private_sequence: AtomicU64,
+    next_private_chunk: AtomicU32,
     pub(crate) encode_permits: Arc<Semaphore>,
+    pub(crate) row_locks: Arc<RowLocks>,
 }
 
 impl StoreShared {
@@ -54,12 +64,31 @@ impl StoreShared {
             next_file_id: AtomicU64::new(next_ids.file),
             next_table_id: AtomicU32::new(next_ids.table),
             next_type_oid: AtomicU32::new(next_ids.type_oid),
+            next_private_sequence: AtomicU64::new(0),
+            next_private_chunk: AtomicU32::new(0),
             encode_permits: Arc::new(Semaphore::new(encode_threads)),
+            row_locks: Arc::default(),
         }
     }
 
     pub(crate) fn snapshot(&self) -> Arc<Catalog> {
         Arc::clone(&self.catalog.read())
+    }
+
+    /// A number for a state that only its transaction sees.
+    pub(crate) fn next_private_sequence(&self) -> u64 {
+        PRIVATE_SEQUENCE | self.next_private_sequence.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// The first of so many consecutive numbers for chunks that only their transaction sees. They come again after 2^31 others.
+    pub(crate) fn next_private_chunks(&self, count: usize) -> u32 {
+        let count = u32::try_from(count).expect("a transaction has fewer than 2^31 chunks");
+        loop {
+            let first = self.next_private_chunk.fetch_add(count, Ordering::Relaxed) | PRIVATE_CHUNKS;
+            if first.checked_add(count).is_some() {
+                return first;
+            }
+        }
     }
 
     /// A new data file of `table`, doomed until a commit spares it.

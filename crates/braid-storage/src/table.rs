@@ -14,7 +14,9 @@ use crate::column_change_error::COLUMNS_MAX;
 use crate::data_file::DataFile;
 use crate::memory_segment::MemorySegment;
 use crate::missing_values::why_unfit;
-use crate::{ColumnType, CommonScale, DistinctCount, EncodedSegment, PhysicalType, Scalar, SegmentError, ZoneMap};
+use crate::{
+    ColumnType, CommonScale, DeletedRows, DistinctCount, EncodedSegment, PhysicalType, Scalar, SegmentError, ZoneMap,
+};
 
 /// A column of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -226,8 +228,10 @@ impl SegmentMeta {
 pub struct ChunkMeta {
     /// Identity within the table.
     pub id: ChunkId,
-    /// Rows, `1..=CHUNK_ROWS`.
+    /// Rows of its segments, deleted ones included, `1..=CHUNK_ROWS`. Zone maps are about these.
     pub row_count: u32,
+    /// The deleted ones among them: some, not all; `None` if there are none.
+    pub deleted: Option<Arc<DeletedRows>>,
     /// The file that holds all segments of this chunk.
     pub file: Arc<DataFile>,
     /// One for each column of the definition, in its order.
@@ -235,6 +239,11 @@ pub struct ChunkMeta {
 }
 
 impl ChunkMeta {
+    /// Rows that are not deleted, at least 1.
+    pub fn live_row_count(&self) -> u32 {
+        self.row_count - self.deleted.as_ref().map_or(0, |deleted| deleted.count())
+    }
+
     /// The segment of a column. Panics if the chunk is of a version without the column.
     pub fn segment(&self, column: ColumnId) -> &SegmentMeta {
         self.find_segment(column).expect("a chunk has a segment for each column of its version")
@@ -309,9 +318,9 @@ impl TableVersion {
         self.common_scales[at].map_or(self.def.columns[at].column_type.physical(), |_| PhysicalType::Int128)
     }
 
-    /// Rows in all chunks.
+    /// Rows in all chunks that are not deleted.
     pub fn row_count(&self) -> u64 {
-        self.chunks.iter().map(|c| u64::from(c.row_count)).sum()
+        self.chunks.iter().map(|c| u64::from(c.live_row_count())).sum()
     }
 
     /// About how many different values a column has, nulls aside.

@@ -35,23 +35,30 @@ impl Store {
             let lock = CommitLock::acquire(self.shared()).await?;
             let catalog = lock.catalog();
             let (result, types) = {
-                let types = catalog.types_by_oid().clone();
-                let mut changes =
-                    TypeChanges { shared: self.shared(), catalog: catalog.clone(), types, is_changed: false };
+                let mut changes = TypeChanges::new(self.shared(), Arc::clone(&catalog));
                 let result = change(&mut changes)?;
-                if !changes.is_changed {
-                    return Ok(result);
-                }
-                (result, changes.types)
+                let Some(types) = changes.into_changed() else { return Ok(result) };
+                (result, types)
             };
-            let catalog = catalog.with_types(types);
-            lock.publish(Commit { catalog, added: Vec::new(), removed: Vec::new() }).await?;
+            let mut next = catalog.numbered(catalog.sequence() + 1);
+            next.set_types(types);
+            lock.publish(Commit { catalog: next, added: Vec::new(), removed: Vec::new() }).await?;
             Ok(result)
         })
     }
 }
 
-impl TypeChanges<'_> {
+impl<'a> TypeChanges<'a> {
+    pub(crate) fn new(shared: &'a StoreShared, catalog: Arc<Catalog>) -> Self {
+        let types = catalog.types_by_oid().clone();
+        Self { shared, catalog, types, is_changed: false }
+    }
+
+    /// The types, if they have changed.
+    pub(crate) fn into_changed(self) -> Option<BTreeMap<u32, CatalogType>> {
+        self.is_changed.then_some(self.types)
+    }
+
     /// The newest state, without these changes.
     pub fn catalog(&self) -> &Arc<Catalog> {
         &self.catalog

@@ -12,7 +12,7 @@ use std::time::Duration;
 use arrow::array::{ArrayRef, RecordBatch};
 use arrow::datatypes::{DataType, FieldRef, SchemaRef};
 use async_trait::async_trait;
-use braid_engine::{Database, DescribedType, EngineError, Outcome, Session};
+use braid_engine::{Database, DescribedType, EngineError, MessageScope, Outcome, Session, Statement};
 use futures::TryStreamExt;
 use sqllogictest::{AsyncDB, DBOutput, DefaultColumnType};
 use tokio_util::sync::CancellationToken;
@@ -43,8 +43,38 @@ impl AsyncDB for SqlLogicSession {
 
     /// Runs one statement or several; the last one's answer counts, as in PostgreSQL's simple protocol.
     async fn run(&mut self, sql: &str) -> Result<DBOutput<DefaultColumnType>, EngineError> {
+        let statements = self.session.parse(sql)?;
+        let scope = if statements.len() > 1 { MessageScope::Message } else { MessageScope::Statement };
+        self.session.begin_message(scope);
+        let output = self.run_all(statements).await;
+        match output {
+            Ok(output) => self.session.end_message().await.map(|()| output),
+            Err(error) => {
+                self.session.abandon_message();
+                Err(error)
+            }
+        }
+    }
+
+    async fn shutdown(&mut self) {}
+
+    fn engine_name(&self) -> &str {
+        "braid"
+    }
+
+    async fn sleep(duration: Duration) {
+        tokio::time::sleep(duration).await;
+    }
+
+    fn error_sql_state(error: &EngineError) -> Option<String> {
+        Some(error.sqlstate().to_owned())
+    }
+}
+
+impl SqlLogicSession {
+    async fn run_all(&self, statements: Vec<Statement>) -> Result<DBOutput<DefaultColumnType>, EngineError> {
         let mut output = DBOutput::StatementComplete(0);
-        for statement in self.session.parse(sql)? {
+        for statement in statements {
             output = match self.session.execute(&statement, Vec::new(), CancellationToken::new()).await? {
                 Outcome::Rows { schema, stream, .. } => {
                     let batches = stream.try_collect::<Vec<_>>().await?;
@@ -63,20 +93,6 @@ impl AsyncDB for SqlLogicSession {
             };
         }
         Ok(output)
-    }
-
-    async fn shutdown(&mut self) {}
-
-    fn engine_name(&self) -> &str {
-        "braid"
-    }
-
-    async fn sleep(duration: Duration) {
-        tokio::time::sleep(duration).await;
-    }
-
-    fn error_sql_state(error: &EngineError) -> Option<String> {
-        Some(error.sqlstate().to_owned())
     }
 }
 

@@ -84,7 +84,7 @@ pub async fn run(options: &BenchOptions) -> BenchResult {
     let mut client = SessionClient::new(&database);
     let catalog = database.store().snapshot();
     let lineitem = catalog.table(TpchTable::Lineitem.name()).expect("the data directory was just filled");
-    let row_count: u64 = lineitem.chunks.iter().map(|chunk| u64::from(chunk.row_count)).sum();
+    let row_count: u64 = lineitem.row_count();
     let mut duckdb = match options.peer {
         Some(Peer::Duckdb) => DuckDb::start(options, &database).await?,
         _ => None,

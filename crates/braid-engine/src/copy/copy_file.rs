@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::path::Path;
 
+use braid_storage::TableAppender;
 use bytes::Bytes;
 use futures::StreamExt;
 use tokio::sync::mpsc;
@@ -13,8 +14,8 @@ use super::CopyTarget;
 use super::parquet_file::{ParquetFile, column_sources};
 use super::record_rows::RecordRows;
 use super::record_splitter::RecordSplitter;
-use crate::interrupt::to_the_end;
 use crate::statement::{CopyFormat, CopyOptions};
+use crate::statement_context::StatementContext;
 use crate::{EngineError, SqlState};
 
 /// Bytes per read.
@@ -31,17 +32,26 @@ pub(crate) struct TextSource<'a> {
     pub options: &'a CopyOptions,
 }
 
-/// Loads a file into its target and commits. Returns the number of rows.
-pub(crate) async fn load(target: CopyTarget, path: &str, options: &CopyOptions) -> Result<u64, EngineError> {
+/// Loads a file into its target. Returns the number of rows.
+pub(super) async fn load(
+    context: &StatementContext,
+    target: CopyTarget,
+    path: &str,
+    options: &CopyOptions,
+) -> Result<u64, EngineError> {
     let path = Path::new(path);
-    match options.format {
+    let filled = match options.format {
         CopyFormat::Parquet => load_parquet(target, path).await,
         _ => load_records(target, &TextSource { path, options }).await,
-    }
+    };
+    context.add_rows(filled?).await
 }
 
-/// Loads a CSV or text file.
-pub(crate) async fn load_records(mut target: CopyTarget, source: &TextSource<'_>) -> Result<u64, EngineError> {
+/// Appends the rows of a CSV or text file.
+pub(crate) async fn load_records(
+    mut target: CopyTarget,
+    source: &TextSource<'_>,
+) -> Result<TableAppender, EngineError> {
     let name = source.path.display().to_string();
     let mut blocks = read_blocks(source.path)?;
     let mut splitter = RecordSplitter::new(source.options);
@@ -70,19 +80,17 @@ pub(crate) async fn load_records(mut target: CopyTarget, source: &TextSource<'_>
     if let Some(batch) = rows.finish(&target.assignment)? {
         target.appender.append(batch).await?;
     }
-    let (_, row_count) = to_the_end(target.appender.commit()).await?;
-    Ok(row_count)
+    Ok(target.appender)
 }
 
-async fn load_parquet(mut target: CopyTarget, path: &Path) -> Result<u64, EngineError> {
+async fn load_parquet(mut target: CopyTarget, path: &Path) -> Result<TableAppender, EngineError> {
     let file = ParquetFile::open(path)?;
     let sources = column_sources(&target, &file)?;
     let mut batches = file.read(sources.file_columns);
     while let Some(batch) = batches.next().await {
         target.appender.append(target.assignment.convert(&batch?, &sources.batch_columns)?).await?;
     }
-    let (_, row_count) = to_the_end(target.appender.commit()).await?;
-    Ok(row_count)
+    Ok(target.appender)
 }
 
 /// The file's bytes, read ahead by a thread; dropping the receiver stops it.

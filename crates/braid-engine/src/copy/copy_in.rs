@@ -1,4 +1,4 @@
-//! COPY FROM STDIN: bytes from a client into rows of a table, in one atomic commit.
+//! COPY FROM STDIN: bytes from a client into rows of a table.
 
 use bytes::Bytes;
 use futures::future::BoxFuture;
@@ -8,15 +8,16 @@ use super::CopyTarget;
 use super::record_rows::RecordRows;
 use super::record_splitter::RecordSplitter;
 use crate::EngineError;
-use crate::interrupt::{Interrupt, OnFailure, to_the_end};
+use crate::interrupt::Interrupt;
 use crate::outcome::CopySink;
 use crate::statement::CopyOptions;
+use crate::statement_context::StatementContext;
 
 /// A COPY FROM STDIN.
 pub(super) struct StdinLoad {
+    context: StatementContext,
     load: Load,
     interrupt: Interrupt,
-    on_failure: OnFailure,
     _running: TaskTrackerToken,
 }
 
@@ -29,15 +30,15 @@ struct Load {
 
 impl StdinLoad {
     pub fn new(
+        context: &StatementContext,
         target: CopyTarget,
         options: &CopyOptions,
         interrupt: Interrupt,
-        on_failure: OnFailure,
         running: TaskTrackerToken,
     ) -> Self {
         let rows = RecordRows::new(&target.assignment, &target.columns, options, None);
         let load = Load { splitter: RecordSplitter::new(options), rows, target };
-        Self { load, interrupt, on_failure, _running: running }
+        Self { context: context.clone(), load, interrupt, _running: running }
     }
 }
 
@@ -49,14 +50,14 @@ impl CopySink for StdinLoad {
     fn data(&mut self, bytes: Bytes) -> BoxFuture<'_, Result<(), EngineError>> {
         Box::pin(async move {
             let taken = self.interrupt.run(self.load.take(&bytes)).await;
-            taken.inspect_err(|_| (self.on_failure)())
+            taken.inspect_err(|_| self.context.fail_transaction())
         })
     }
 
     fn finish(self: Box<Self>) -> BoxFuture<'static, Result<u64, EngineError>> {
         Box::pin(async move {
-            let Self { load, interrupt, on_failure, _running } = *self;
-            interrupt.run(load.complete()).await.inspect_err(|_| on_failure())
+            let Self { context, load, interrupt, _running } = *self;
+            interrupt.run(load.complete(&context)).await.inspect_err(|_| context.fail_transaction())
         })
     }
 }
@@ -75,14 +76,13 @@ impl Load {
         Ok(())
     }
 
-    async fn complete(mut self) -> Result<u64, EngineError> {
+    async fn complete(mut self, context: &StatementContext) -> Result<u64, EngineError> {
         if let Some(record) = self.splitter.last_record()? {
             self.rows.push(record)?;
         }
         if let Some(batch) = self.rows.finish(&self.target.assignment)? {
             self.target.appender.append(batch).await?;
         }
-        let (_, row_count) = to_the_end(self.target.appender.commit()).await?;
-        Ok(row_count)
+        context.add_rows(self.target.appender).await
     }
 }

@@ -10,7 +10,7 @@
 //! | [`parquet_file`] | Parquet files, columns by name |
 //! | [`copy_out`] | COPY TO STDOUT |
 //!
-//! A COPY FROM is one atomic commit: after an error, also in the last line, the table is unchanged.
+//! A COPY FROM is atomic: after an error, also in the last line, the table is unchanged.
 
 mod copy_file;
 mod copy_in;
@@ -70,11 +70,11 @@ pub(crate) async fn execute(
         )),
         CopyPlace::Client => {
             let running = context.database().statements().token();
-            let load = StdinLoad::new(target, &options, interrupt.clone(), context.on_failure(), running);
+            let load = StdinLoad::new(context, target, &options, interrupt.clone(), running);
             Ok(Outcome::CopyIn(CopyIn::new(load)))
         }
         CopyPlace::File(path) => {
-            let row_count = copy_file::load(target, path, &options).await?;
+            let row_count = copy_file::load(context, target, path, &options).await?;
             Ok(Outcome::done(format!("COPY {row_count}")))
         }
     }
@@ -85,9 +85,8 @@ impl CopyTarget {
         let CopySubject::Table { name, columns } = &copy.subject else {
             return Err(EngineError::new(SqlState::SyntaxError, "COPY FROM needs a table, not a query"));
         };
-        let store = context.database().store();
-        let table = named_table(context, &store.snapshot(), name)?.into_copied()?;
-        let appender = store.append(&table.name)?;
+        let table = named_table(context, &context.snapshot(), name)?.into_copied()?;
+        let appender = context.append(&table.name)?;
         let given = if columns.is_empty() {
             (0..appender.def().columns.len()).collect()
         } else {

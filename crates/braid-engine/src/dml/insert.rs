@@ -11,7 +11,6 @@ use super::assignment::Assignment;
 use super::values::{ValueRows, has_default, spell_out_default};
 use crate::bound_parameters::BoundParameters;
 use crate::front_end::{self, StoredIn};
-use crate::interrupt::to_the_end;
 use crate::names::columns_named;
 use crate::outcome::ParameterType;
 use crate::statement_context::StatementContext;
@@ -41,7 +40,7 @@ impl Conversion {
     }
 }
 
-/// Runs and commits an INSERT.
+/// Runs an INSERT.
 pub(crate) async fn execute(
     context: &StatementContext,
     statement: &Statement,
@@ -49,17 +48,18 @@ pub(crate) async fn execute(
     params: &BoundParameters,
 ) -> Result<Outcome, EngineError> {
     let target = Target::of(context, insert)?;
-    let mut appender = context.database().store().append(&target.def.name)?;
+    let mut appender = context.append(&target.def.name)?;
     if let Some(batch) = target.plain_rows(context, statement, params)? {
         appender.append(batch).await?;
     } else if let Some(stored_in) = target.stored_in()? {
+        context.settle_writes().await?;
         let mut rows = front_end::start_insert(context, statement, &stored_in, params).await?;
         let conversion = target.conversion(context, rows.width())?;
         while let Some(batch) = rows.next().await {
             appender.append(conversion.convert(&batch?)?).await?;
         }
     }
-    let (_, row_count) = to_the_end(appender.commit()).await?;
+    let row_count = context.add_rows(appender).await?;
     Ok(Outcome::done(format!("INSERT 0 {row_count}")))
 }
 
@@ -84,7 +84,7 @@ impl<'a> Target<'a> {
         let TableObject::TableName(name) = &insert.table else {
             return Err(EngineError::unsupported("INSERT into anything but a table is not supported"));
         };
-        let snapshot = context.database().store().snapshot();
+        let snapshot = context.snapshot();
         let def = named_table(context, &snapshot, name)?.into_filled()?;
         let listed = insert.columns.iter().map(plain_name).collect::<Result<Vec<_>, _>>()?;
         let columns = match listed.is_empty() {

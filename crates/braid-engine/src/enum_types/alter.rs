@@ -8,10 +8,10 @@ use sqlparser::ast::{
     AlterType, AlterTypeAddValue, AlterTypeAddValuePosition, AlterTypeOperation, AlterTypeRenameValue, Ident,
 };
 
+use super::change::change_types;
 use super::labels::{array_name, check_length, free_name, label_of};
 use super::mentions;
 use super::named_type::NamedType;
-use crate::interrupt::to_the_end;
 use crate::names::fold;
 use crate::statement_context::StatementContext;
 use crate::{EngineError, Outcome, SqlState};
@@ -21,7 +21,7 @@ use crate::{EngineError, Outcome, SqlState};
 /// # Errors
 /// For a type that is none of the database's enumerated types, and labels that do not exist, or exist already.
 pub(crate) async fn alter_type(context: &StatementContext, alter: &AlterType) -> Result<Outcome, EngineError> {
-    let altered = context.database().store().change_types(|changes| {
+    let altered = change_types(context, |changes| {
         let named = NamedType::find(context, changes.catalog(), &alter.name)?;
         if let Some(missing) = named.missing() {
             return Err(missing);
@@ -32,7 +32,7 @@ pub(crate) async fn alter_type(context: &StatementContext, alter: &AlterType) ->
             AlterTypeOperation::Rename(rename) => rename_type(changes, &named, &rename.new_name),
         }
     });
-    to_the_end(altered).await?;
+    altered.await?;
     Ok(Outcome::done("ALTER TYPE"))
 }
 

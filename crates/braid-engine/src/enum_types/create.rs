@@ -2,8 +2,8 @@
 
 use sqlparser::ast::{Ident, ObjectName, UserDefinedTypeRepresentation};
 
+use super::change::change_types;
 use super::labels::{array_name, check_length, free_name, label_of};
-use crate::interrupt::to_the_end;
 use crate::statement_context::StatementContext;
 use crate::table_names::created_table;
 use crate::{EngineError, Outcome, SqlState};
@@ -22,13 +22,13 @@ pub(crate) async fn create_type(
     };
     let name = created_table(context, name)?;
     let labels = labels_of(labels)?;
-    let created = context.database().store().change_types(|changes| {
+    let created = change_types(context, |changes| {
         free_name(changes, &name)?;
         check_labels(&labels)?;
         let array_name = array_name(changes, &name);
         Ok::<_, EngineError>(changes.add(name, array_name, labels)?)
     });
-    to_the_end(created).await?;
+    created.await?;
     Ok(Outcome::done("CREATE TYPE"))
 }
 

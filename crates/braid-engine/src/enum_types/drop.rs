@@ -3,9 +3,9 @@
 use braid_storage::{Catalog, CatalogType, ColumnDef, TableDef};
 use sqlparser::ast::ObjectName;
 
+use super::change::change_types;
 use super::mentions;
 use super::named_type::NamedType;
-use crate::interrupt::to_the_end;
 use crate::statement_context::StatementContext;
 use crate::table::Missing;
 use crate::{EngineError, Outcome, SqlState};
@@ -29,7 +29,7 @@ pub(crate) async fn drop_types(
     missing: Missing,
     behavior: Behavior,
 ) -> Result<Outcome, EngineError> {
-    let dropped = context.database().store().change_types(|changes| {
+    let dropped = change_types(context, |changes| {
         let catalog = changes.catalog().clone();
         let mut dropped: Vec<CatalogType> = Vec::new();
         for name in names {
@@ -45,7 +45,7 @@ pub(crate) async fn drop_types(
         dropped.iter().for_each(|known| changes.remove(known.definition.oid));
         Ok(())
     });
-    to_the_end(dropped).await?;
+    dropped.await?;
     Ok(Outcome::done("DROP TYPE"))
 }
 

@@ -1,10 +1,13 @@
 //! CREATE TYPE … AS ENUM, ALTER TYPE and DROP TYPE.
 //!
-//! Each is one commit, decided on the newest state ([`braid_storage::Store::change_types`]). A default is stored as SQL text, in which
-//! types and labels have names. So what a default mentions is not renamed.
+//! A default is stored as SQL text, in which types and labels have names. So what a default mentions is not renamed.
+//!
+//! Values of a type have the labels that are committed. So a transaction cannot use a label that it has added, as in PostgreSQL, and
+//! it can only end after it has renamed something.
 //!
 //! | module | contents |
 //! |---|---|
+//! | `change` | a change of the types, in its transaction |
 //! | `create` | CREATE TYPE |
 //! | `alter` | ALTER TYPE |
 //! | `drop` | DROP TYPE |
@@ -13,6 +16,7 @@
 //! | `named_type` | what the name of a type means |
 
 mod alter;
+mod change;
 mod create;
 mod drop;
 mod labels;

@@ -15,7 +15,6 @@ pub(super) fn from_store(error: &StoreError) -> EngineError {
             return EngineError::new(SqlState::UndefinedTable, format!("relation \"{table}\" does not exist"));
         }
         StoreError::Columns(error) => state_of_column_change(error),
-        StoreError::TableChanged { .. } => SqlState::SerializationFailure,
         StoreError::TypeExists { name } => {
             return EngineError::new(SqlState::DuplicateObject, format!("type \"{name}\" already exists")).with_hint(
                 "A relation has an associated type of the same name, so you must use a name that doesn't conflict with any \
@@ -25,6 +24,11 @@ pub(super) fn from_store(error: &StoreError) -> EngineError {
         StoreError::UnknownType { name } => {
             return EngineError::new(SqlState::UndefinedObject, format!("type \"{name}\" does not exist"));
         }
+        StoreError::Conflict { .. } | StoreError::ReadsChanged => {
+            return EngineError::new(SqlState::SerializationFailure, error.to_string())
+                .with_hint("The transaction might succeed if retried.");
+        }
+        StoreError::Deadlock => SqlState::DeadlockDetected,
         StoreError::TooManyTypes => SqlState::ProgramLimitExceeded,
         StoreError::NullViolation { table, column } => return null_violation(table, column),
         StoreError::InvalidTable { .. } => SqlState::InvalidTableDefinition,
@@ -44,6 +48,11 @@ pub(super) fn from_store(error: &StoreError) -> EngineError {
         StoreError::Halted { reason } => return halted(reason),
         StoreError::Encode { source, .. } if matches!(**source, SegmentError::TooLarge { .. }) => {
             SqlState::ProgramLimitExceeded
+        }
+        StoreError::RowConflict { .. } => {
+            let message = "could not serialize access due to concurrent update";
+            return EngineError::new(SqlState::SerializationFailure, message)
+                .with_hint("The transaction might succeed if retried.");
         }
         // A caller must not commit after a failed append.
         StoreError::IncompleteAppend { .. } => SqlState::InternalError,

@@ -49,6 +49,7 @@ impl SnapshotTables {
         if schema == SCHEMA_NAME {
             let Some(version) = self.snapshot.table(name) else { return Ok(None) };
             self.found.lock().push(version.def.clone());
+            self.context.note_reads([version.def.id]);
             return Ok(Some(Arc::new(entry_of(&version.def))));
         }
         if let Some(entry) = computed_tables::entry(self.context.database().system_views(), schema, name)? {
@@ -104,11 +105,19 @@ impl StoredTables for SnapshotTables {
         let id = u32::try_from(table).ok().map(TableId);
         let version = id.and_then(|id| self.snapshot.by_id(id));
         let version = version.ok_or_else(|| SqlError::unsupported(format!("table {table} is gone")))?;
+        let (columns, has_row_ids) = match columns.split_last() {
+            Some((last, stored)) if *last == version.def.columns.len() => (stored, true),
+            _ => (columns, false),
+        };
         let projection: Vec<ColumnId> = columns.iter().map(|at| version.def.columns[*at].id).collect();
-        let types = projection.iter().map(|column| version.value_type(*column)).collect();
+        let mut types: Vec<ColumnType> = projection.iter().map(|column| version.value_type(*column)).collect();
         let spec = ScanSpec::new(projection);
         let description = description(&version.def, columns);
-        let source = TableSource::new(version.clone(), self.buffer.clone(), spec, description);
+        let mut source = TableSource::new(version.clone(), self.buffer.clone(), spec, description);
+        if has_row_ids {
+            source = source.with_row_ids();
+            types.push(ColumnType::BigInt);
+        }
         let source = match sample {
             Some(sample) => source.with_sample(sample),
             None => source,
@@ -135,4 +144,69 @@ fn entry_of(def: &TableDef) -> TableEntry {
 fn description(def: &TableDef, columns: &[usize]) -> String {
     let names: Vec<&str> = columns.iter().map(|column| def.columns[*column].name.as_str()).collect();
     format!("table={}, columns=[{}]", def.name, names.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use braid_exec::executor::Executor;
+    use braid_exec::plan::Plan;
+    use braid_exec::runtime::pipeline::Sink;
+    use braid_exec::runtime::stop::Stop;
+    use braid_exec::{Batch, FixedBudget};
+    use braid_storage::{ColumnChange, RowId, Scalar};
+    use futures::StreamExt;
+
+    use super::*;
+    use crate::{Config, Database, Outcome};
+
+    /// The values of a batch's rows.
+    #[derive(Default)]
+    struct Collected(Vec<Vec<Option<Scalar>>>);
+
+    impl Sink for Collected {
+        fn consume(&mut self, mut batch: Batch) -> Result<(), Stop> {
+            let columns: Vec<_> = (0..batch.column_count()).map(|column| batch.column(column)).collect();
+            let row = |row: usize| columns.iter().map(|column| column.value(row)).collect();
+            self.0.extend((0..batch.row_count()).map(row));
+            Ok(())
+        }
+    }
+
+    #[tokio::test]
+    async fn the_position_behind_all_columns_is_the_identity_of_the_row() {
+        let directory = tempfile::tempdir().unwrap();
+        let database = Database::open(Config::new(directory.path())).await.unwrap();
+        let session = database.session("alice");
+        for sql in ["create table t (gone int, a text, b int)", "insert into t values (1, 'x', 7), (2, 'y', 8)"] {
+            let statement = session.parse(sql).unwrap().remove(0);
+            match session.execute(&statement, Vec::new(), Default::default()).await.unwrap() {
+                Outcome::Rows { mut stream, .. } => assert!(stream.next().await.is_none()),
+                Outcome::Done { .. } => {}
+                other => panic!("{other:?}"),
+            }
+        }
+        // The columns' places are not their ids then.
+        database.store().change_columns("t", ColumnChange::Drop("gone".to_owned())).await.unwrap();
+        let context = StatementContext::new(database.clone(), "alice", 1);
+        let tables = SnapshotTables::of(&context);
+        let version = database.store().snapshot().table("t").unwrap().clone();
+        let id = |row| Some(Scalar::Int(RowId { chunk: version.chunks[0].id, row }.to_number()));
+        let number = |value| Some(Scalar::Int(value));
+        for (positions, expected_types, expected) in [
+            (
+                &[1, 2][..],
+                vec![ColumnType::Integer, ColumnType::BigInt],
+                [vec![number(7), id(0)], vec![number(8), id(1)]],
+            ),
+            (&[2], vec![ColumnType::BigInt], [vec![id(0)], vec![id(1)]]),
+            (&[1], vec![ColumnType::Integer], [vec![number(7)], vec![number(8)]]),
+        ] {
+            let (source, types) = tables.source(version.def.id.0.into(), positions, None).unwrap();
+            let plan = Plan::Source { source, column_count: positions.len() };
+            let executor = Executor::new(1, FixedBudget::unlimited());
+            let sinks = executor.run(&plan, Collected::default).await.unwrap();
+            let rows: Vec<Vec<Option<Scalar>>> = sinks.into_iter().flat_map(|sink| sink.0).collect();
+            assert_eq!((types, rows), (expected_types, expected.to_vec()), "{positions:?}");
+        }
+    }
 }

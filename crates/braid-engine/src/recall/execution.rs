@@ -58,6 +58,7 @@ pub(crate) async fn execute(
     };
     let Some(row) = template.bind(&constants, params, &facts) else { return Ok(None) };
     let bound = BoundTemplate { template: template.clone(), text_number: entry.number, row };
+    context.note_reads(template.tables.iter().map(|(table, _)| *table));
     let Some(answer) = answer(context, &bound, &settings, Wanted::Rows).await? else { return Ok(None) };
     let rows = match template.is_optimistic {
         false => Some(answer.rows),
@@ -129,6 +130,9 @@ pub(super) fn key(
     if settings.get("braid.templates") == Some("off") {
         return Err(TemplatesOff::Setting);
     }
+    if context.has_own_writes() {
+        return Err(TemplatesOff::OwnWrites);
+    }
     // Other join orders serve to be measured, and templates put joins in the cheapest order.
     if settings.get("braid.join_order").is_some_and(|rule| rule != "cheapest") {
         return Err(TemplatesOff::JoinOrder);
@@ -160,6 +164,8 @@ pub(crate) enum TemplatesOff {
     Setting,
     /// Joins are not in the cheapest order.
     JoinOrder,
+    /// The transaction has changed something, which plans of others must not know.
+    OwnWrites,
 }
 
 /// Makes a plan on a planning thread, and keeps it.

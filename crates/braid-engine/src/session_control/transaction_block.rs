@@ -1,11 +1,12 @@
-//! BEGIN, SET TRANSACTION, COMMIT and ROLLBACK.
+//! BEGIN, SET TRANSACTION, COMMIT, ROLLBACK and savepoints.
 
-use sqlparser::ast::{TransactionAccessMode, TransactionMode};
+use sqlparser::ast::{Ident, TransactionAccessMode, TransactionMode};
 
 use super::setting_change::assign;
+use crate::names::fold;
 use crate::settings::Scope;
-use crate::statement_context::StatementContext;
-use crate::transaction::{AccessMode, BlockEnd, Transaction};
+use crate::statement_context::{Characteristics, StatementContext};
+use crate::transaction::{AccessMode, BlockEnd};
 use crate::{EngineError, Outcome};
 
 /// BEGIN and START TRANSACTION; `tag` says which.
@@ -43,18 +44,71 @@ pub(super) fn set_default_transaction(
     Ok(())
 }
 
-/// COMMIT. Of a failed block it is a ROLLBACK, and says so.
-pub(crate) fn commit(context: &StatementContext) -> Outcome {
-    match context.end_block(Transaction::commit) {
-        BlockEnd::RolledBack => Outcome::done("ROLLBACK"),
-        BlockEnd::Committed | BlockEnd::NoBlock => Outcome::done("COMMIT"),
+/// Whether the next block begins where one ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Chain {
+    /// AND NO CHAIN, the default.
+    No,
+    /// AND CHAIN: with the characteristics of the one before.
+    Yes,
+}
+
+impl Chain {
+    /// From whether the statement says AND CHAIN.
+    pub fn of(chain: bool) -> Self {
+        if chain { Self::Yes } else { Self::No }
     }
 }
 
+/// COMMIT. Of a failed block it is a ROLLBACK, and says so.
+pub(crate) async fn commit(context: &StatementContext, chain: Chain) -> Result<Outcome, EngineError> {
+    let next = next_block(context, "COMMIT AND CHAIN", chain)?;
+    let tag = match context.commit_block().await? {
+        BlockEnd::RolledBack => "ROLLBACK",
+        BlockEnd::Committed | BlockEnd::NoBlock => "COMMIT",
+    };
+    begin_again(context, next)?;
+    Ok(Outcome::done(tag))
+}
+
 /// ROLLBACK.
-pub(crate) fn roll_back(context: &StatementContext) -> Outcome {
-    context.end_block(Transaction::roll_back);
-    Outcome::done("ROLLBACK")
+pub(crate) fn roll_back(context: &StatementContext, chain: Chain) -> Result<Outcome, EngineError> {
+    let next = next_block(context, "ROLLBACK AND CHAIN", chain)?;
+    context.roll_back_block();
+    begin_again(context, next)?;
+    Ok(Outcome::done("ROLLBACK"))
+}
+
+/// SAVEPOINT.
+pub(crate) fn savepoint(context: &StatementContext, name: &Ident) -> Result<Outcome, EngineError> {
+    context.set_savepoint(fold(name))?;
+    Ok(Outcome::done("SAVEPOINT"))
+}
+
+/// RELEASE SAVEPOINT.
+pub(crate) fn release_savepoint(context: &StatementContext, name: &Ident) -> Result<Outcome, EngineError> {
+    context.release_savepoint(&fold(name))?;
+    Ok(Outcome::done("RELEASE"))
+}
+
+/// ROLLBACK TO SAVEPOINT.
+pub(crate) fn roll_back_to_savepoint(context: &StatementContext, name: &Ident) -> Result<Outcome, EngineError> {
+    context.roll_back_to_savepoint(&fold(name))?;
+    Ok(Outcome::done("ROLLBACK"))
+}
+
+fn next_block(
+    context: &StatementContext,
+    statement: &str,
+    chain: Chain,
+) -> Result<Option<Characteristics>, EngineError> {
+    if chain == Chain::Yes { context.characteristics(statement).map(Some) } else { Ok(None) }
+}
+
+fn begin_again(context: &StatementContext, block: Option<Characteristics>) -> Result<(), EngineError> {
+    let Some(Characteristics { mode, settings }) = block else { return Ok(()) };
+    context.begin_block(mode);
+    settings.iter().try_for_each(|(name, value)| assign(context, name, Some(value), Scope::Local))
 }
 
 fn settings_of(modes: &[TransactionMode]) -> Vec<(&'static str, String)> {

@@ -21,6 +21,8 @@ pub enum StatementKind {
     CreateTable,
     /// DROP TABLE.
     DropTable,
+    /// TRUNCATE.
+    Truncate,
     /// CREATE TYPE.
     CreateType,
     /// ALTER TYPE.
@@ -43,6 +45,10 @@ pub enum StatementKind {
     Commit,
     /// ROLLBACK.
     Rollback,
+    /// SAVEPOINT, RELEASE SAVEPOINT.
+    Savepoint,
+    /// ROLLBACK TO SAVEPOINT.
+    RollbackTo,
     /// What Braid does not do.
     Unsupported,
 }
@@ -61,6 +67,7 @@ impl StatementKind {
                 S::Insert(_) => Self::Insert,
                 S::CreateTable(_) => Self::CreateTable,
                 S::Drop { object_type: ast::ObjectType::Table, .. } => Self::DropTable,
+                S::Truncate(_) => Self::Truncate,
                 S::CreateType { .. } => Self::CreateType,
                 S::AlterType(_) => Self::AlterType,
                 S::Drop { object_type: ast::ObjectType::Type, .. } => Self::DropType,
@@ -72,6 +79,8 @@ impl StatementKind {
                 S::StartTransaction { .. } => Self::Begin,
                 S::Commit { .. } => Self::Commit,
                 S::Rollback { savepoint: None, .. } => Self::Rollback,
+                S::Rollback { savepoint: Some(_), .. } => Self::RollbackTo,
+                S::Savepoint { .. } | S::ReleaseSavepoint { .. } => Self::Savepoint,
                 _ => Self::Unsupported,
             },
         }
@@ -80,12 +89,18 @@ impl StatementKind {
     /// Whether it changes the database.
     pub fn writes(self) -> bool {
         let is_of_types = matches!(self, Self::CreateType | Self::AlterType | Self::DropType);
-        is_of_types || matches!(self, Self::Insert | Self::CopyFrom | Self::CreateTable | Self::DropTable)
+        let is_of_rows = matches!(self, Self::Insert | Self::CopyFrom | Self::Truncate);
+        is_of_types || is_of_rows || matches!(self, Self::CreateTable | Self::DropTable)
     }
 
-    /// Whether it ends a transaction block: all that a failed block still accepts.
-    pub fn ends_transaction(self) -> bool {
-        matches!(self, Self::Commit | Self::Rollback)
+    /// Whether it may read rows of tables. INSERT is asked later: most read none.
+    pub fn reads_tables(self) -> bool {
+        matches!(self, Self::Query | Self::Explain | Self::CopyTo | Self::CreateTable)
+    }
+
+    /// Whether it ends a transaction block, or what has failed in it: all that a failed block still accepts.
+    pub fn ends_failure(self) -> bool {
+        matches!(self, Self::Commit | Self::Rollback | Self::RollbackTo)
     }
 }
 
@@ -139,11 +154,12 @@ mod tests {
             ("end", Commit),
             ("rollback", Rollback),
             ("abort", Rollback),
-            ("rollback to savepoint a", Unsupported),
-            ("savepoint a", Unsupported),
+            ("rollback to savepoint a", RollbackTo),
+            ("savepoint a", Savepoint),
+            ("release savepoint a", Savepoint),
             ("update t set a = 1", Unsupported),
             ("delete from t", Unsupported),
-            ("truncate t", Unsupported),
+            ("truncate t", Truncate),
             ("create view v as select 1", Unsupported),
             ("create index on t (a)", Unsupported),
             ("alter table t add column b int", Unsupported),

@@ -1,13 +1,12 @@
 //! CREATE TABLE and CREATE TABLE AS.
 
-use braid_storage::{ColumnDef, NewTable, StoreError};
+use braid_storage::{ColumnDef, NewTable};
 use sqlparser::ast::{CreateTable, Ident};
 
 use super::definition::{UnenforcedKeys, check_clauses, new_table};
 use crate::dml::assignment::Assignment;
 use crate::dml::defaults::check_defaults;
 use crate::front_end::{self, StatementFacts, TableOfQuery};
-use crate::interrupt::to_the_end;
 use crate::names::columns_named;
 use crate::statement_context::StatementContext;
 use crate::table_names::created_table;
@@ -37,11 +36,10 @@ pub(crate) async fn create_table(context: &StatementContext, create: &CreateTabl
         return Ok(Outcome::done("CREATE TABLE"));
     }
     check_defaults(context, &table.columns)?;
-    match to_the_end(context.database().store().create_table(table)).await {
-        Err(StoreError::TableExists { .. }) if create.if_not_exists => {}
-        created => {
-            created?;
-        }
+    match context.change(|writes, view| writes.create_table(view, table)).await {
+        // Another session has created it meanwhile.
+        Err(error) if create.if_not_exists && error.state() == SqlState::DuplicateTable => {}
+        created => drop(created?),
     }
     Ok(Outcome::done("CREATE TABLE"))
 }
@@ -69,16 +67,17 @@ pub(crate) async fn create_table_as(
     }
     if wanted == Rows::None {
         let columns = front_end::table_columns(context, statement).await?;
-        to_the_end(context.database().store().create_table(table_of(name, columns)?)).await?;
+        let table = table_of(name, columns)?;
+        context.change(|writes, view| writes.create_table(view, table)).await?;
         return Ok(Outcome::done("CREATE TABLE AS"));
     }
     let TableOfQuery { columns, mut rows } = front_end::start_table(context, statement).await?;
-    let mut appender = context.database().store().create_and_append(table_of(name, columns)?)?;
+    let mut appender = context.create_and_append(table_of(name, columns)?)?;
     let assignment = Assignment::new(appender.def(), &context.settings());
     while let Some(batch) = rows.next().await {
         appender.append(assignment.convert_all(&batch?)?).await?;
     }
-    let (_, row_count) = to_the_end(appender.commit()).await?;
+    let row_count = context.add_rows(appender).await?;
     Ok(Outcome::done(format!("SELECT {row_count}")))
 }
 
@@ -92,5 +91,5 @@ fn table_of(name: String, columns: Vec<ColumnDef>) -> Result<NewTable, EngineErr
 }
 
 fn exists(context: &StatementContext, table: &str) -> bool {
-    context.database().store().snapshot().table(table).is_some()
+    context.snapshot().table(table).is_some()
 }

@@ -1,9 +1,9 @@
 //! DROP TABLE.
 
-use braid_storage::StoreError;
+use std::collections::BTreeSet;
+
 use sqlparser::ast::ObjectName;
 
-use crate::interrupt::to_the_end;
 use crate::statement_context::StatementContext;
 use crate::table_names::{Named, named_table};
 use crate::{EngineError, Outcome};
@@ -24,27 +24,20 @@ impl Missing {
     }
 }
 
-/// `DROP TABLE [IF EXISTS] a, b`. Without IF EXISTS, all tables must exist before any is dropped. Each table is dropped in a
-/// commit of its own. After a failure of the disk between two commits, the later tables still exist.
+/// `DROP TABLE [IF EXISTS] a, b`. Without IF EXISTS, all tables must exist before any is dropped.
 pub(crate) async fn drop_tables(
     context: &StatementContext,
     names: &[ObjectName],
     missing: Missing,
 ) -> Result<Outcome, EngineError> {
-    let store = context.database().store();
-    let snapshot = store.snapshot();
-    let mut tables = Vec::new();
+    let snapshot = context.snapshot();
+    let mut tables = BTreeSet::new();
     for name in names {
         match (named_table(context, &snapshot, name)?, missing) {
             (Named::Nothing(..), Missing::Skipped) => {}
-            (named, _) => tables.push(named.into_dropped()?),
+            (named, _) => drop(tables.insert(named.into_dropped()?)),
         }
     }
-    for table in &tables {
-        match to_the_end(store.drop_table(table)).await {
-            Err(StoreError::UnknownTable { .. }) if missing == Missing::Skipped => {}
-            dropped => dropped?,
-        }
-    }
+    context.change(|writes, view| tables.iter().try_for_each(|table| writes.drop_table(view, table))).await?;
     Ok(Outcome::done("DROP TABLE"))
 }

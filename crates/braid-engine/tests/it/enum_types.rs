@@ -150,13 +150,10 @@ async fn what_is_not_supported_is_refused() {
         ("create type p as (a int)", "0A000"),
         ("create type p", "0A000"),
         ("alter type integer rename to p", "0A000"),
-        ("create type p as enum ('a'); select 1", "0A000"),
         ("create type p as enum (a)", "42601"),
         ("alter type mood add value ok", "42601"),
     ])
     .await;
-    db.run("begin").await;
-    assert_eq!(db.state("create type p as enum ('a')").await, "0A000");
 }
 
 #[tokio::test]

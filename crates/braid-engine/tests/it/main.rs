@@ -3,6 +3,7 @@
 
 mod attaching;
 mod copy;
+mod deleted_rows;
 mod dml;
 mod doubtful_commits;
 mod enum_types;
@@ -22,3 +23,4 @@ mod system_tables;
 mod tables;
 mod templates;
 mod test_db;
+mod transactions;

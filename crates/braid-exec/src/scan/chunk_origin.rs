@@ -6,10 +6,11 @@
 use std::sync::{Arc, OnceLock};
 
 use arrow::array::Array;
-use braid_base::VECTOR_ROWS;
+use braid_base::{ChunkId, VECTOR_ROWS};
 use braid_buffer::PinnedChunk;
 use braid_storage::{ColumnType, PhysicalType, Scalar, Segment, Selection};
 
+use crate::scan::row_ids;
 use crate::values::intervals::interval_vector;
 use crate::values::row_numbers::{RowNumbers, VectorSelection};
 use crate::values::vector::{CodedStrings, Values};
@@ -21,6 +22,8 @@ const DICTIONARY_STRINGS_MAX: usize = 4 * VECTOR_ROWS;
 /// A pinned chunk's columns. Row numbers count from the start of the chunk.
 pub(crate) struct ChunkOrigin {
     pub(crate) columns: Vec<ChunkColumn>,
+    /// The chunk whose rows have their identities as a further column, behind the others.
+    pub(crate) row_ids: Option<ChunkId>,
     pub(crate) _pin: Arc<PinnedChunk>,
 }
 
@@ -34,7 +37,29 @@ pub(crate) struct ChunkColumn {
 
 impl Origin for ChunkOrigin {
     fn read(&self, column: usize, rows: &RowNumbers) -> Vector {
-        self.columns[column].read(rows)
+        match self.columns.get(column) {
+            Some(column) => column.read(rows),
+            None => row_ids::of_rows(self.identified_chunk(), rows.as_slice().iter().copied()),
+        }
+    }
+}
+
+impl ChunkOrigin {
+    /// Number of columns, with that of the identities.
+    pub(crate) fn column_count(&self) -> usize {
+        self.columns.len() + usize::from(self.row_ids.is_some())
+    }
+
+    /// The values of a column in selected rows of a vector.
+    pub(crate) fn read_vector(&self, column: usize, selection: &VectorSelection) -> Vector {
+        match self.columns.get(column) {
+            Some(column) => column.read_vectors(std::slice::from_ref(selection)),
+            None => row_ids::of_selection(self.identified_chunk(), selection),
+        }
+    }
+
+    fn identified_chunk(&self) -> ChunkId {
+        self.row_ids.expect("the column behind the stored ones is that of the identities")
     }
 }
 
@@ -77,7 +102,7 @@ impl ChunkColumn {
         self.value_type.is_encoded_numeric() && self.segment.column_type() != self.value_type
     }
 
-    pub(crate) fn read_vectors(&self, selections: &[VectorSelection]) -> Vector {
+    fn read_vectors(&self, selections: &[VectorSelection]) -> Vector {
         let row_count = selections.iter().map(|selection| selection.rows.count()).sum();
         let mut reader = ColumnReader::new(self, row_count);
         selections.iter().for_each(|VectorSelection { vector, rows }| reader.read(*vector, rows));

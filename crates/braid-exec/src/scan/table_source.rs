@@ -1,7 +1,8 @@
 //! A table as a pipeline's source: a cooperative scan whose chunks are the morsels.
 //!
 //! The source filters the rows of a chunk vector by vector, on encoded data. It applies the scan's predicates, then the
-//! conditions of the queries that share the scan, then the key filters of later joins, which decode only the key column. A
+//! conditions of the queries that share the scan, then the key filters of later joins, which decode only the key column. Rows that
+//! are deleted in the version that is scanned come to none of them. A
 //! batch collects the remaining rows of several vectors, so that the operators above a selective scan still get full
 //! batches. Its columns are decoded when they are first read ([`ChunkOrigin`]).
 
@@ -20,6 +21,7 @@ use crate::query_sets::set_calculator::set_column;
 use crate::runtime::pipeline::{Feed, Morsel, RowFilter, SetFilter, Source, StartedSource};
 use crate::scan::chunk_origin::{ChunkColumn, ChunkOrigin};
 use crate::scan::column_bounds::{column_bounds, is_null_free};
+use crate::scan::counted_rows::{CountedRows, IdentifiedRows};
 use crate::scan::placed_predicate::{placed, predicate_text};
 use crate::scan::set_scan::{ChunkSets, SetScan};
 use crate::scan::table_sample::TableSample;
@@ -31,6 +33,8 @@ pub struct TableSource {
     version: Arc<TableVersion>,
     buffer: Arc<BufferManager>,
     spec: ScanSpec,
+    /// Whether the identities of rows are a further column, behind those of the specification.
+    has_row_ids: bool,
     /// Which rows are read, if not all.
     sample: Option<TableSample>,
     description: Arc<str>,
@@ -54,6 +58,7 @@ impl TableSource {
             buffer,
             described_count: spec.predicates.len(),
             spec,
+            has_row_ids: false,
             sample: None,
             description: description.into(),
             metrics: Arc::default(),
@@ -66,6 +71,11 @@ impl TableSource {
     pub fn with_sample(self, sample: TableSample) -> Self {
         assert!(!self.spec.projection.is_empty(), "a sample of rows without columns");
         Self { sample: Some(sample), ..self }
+    }
+
+    /// The source with the identities of the rows as a further column, behind the others: [`braid_storage::RowId`]s as numbers.
+    pub fn with_row_ids(self) -> Self {
+        Self { has_row_ids: true, ..self }
     }
 
     /// The metrics of each worker, complete when the runs have ended.
@@ -88,8 +98,9 @@ impl TableSource {
         let mut spec = self.spec.clone();
         for filter in filters {
             for (key, column) in filter.columns.iter().enumerate() {
+                let Some(of_table) = self.spec.projection.get(*column) else { continue };
                 let bounds = filter.keys.bounds(key).and_then(|bounds| range_within(bounds, self.physical(*column)));
-                spec.predicates.extend(bounds.map(|range| (spec.projection[*column], range)));
+                spec.predicates.extend(bounds.map(|range| (*of_table, range)));
             }
         }
         spec
@@ -99,6 +110,7 @@ impl TableSource {
     fn with_spec(&self, spec: ScanSpec) -> Self {
         Self {
             spec,
+            has_row_ids: self.has_row_ids,
             sample: self.sample,
             version: self.version.clone(),
             buffer: self.buffer.clone(),
@@ -108,6 +120,11 @@ impl TableSource {
             set_filters: self.set_filters.clone(),
             row_count_max: OnceLock::new(),
         }
+    }
+
+    /// Whether these conditions are on stored columns.
+    fn are_stored(&self, filters: &[SetFilter]) -> bool {
+        filters.iter().all(|filter| filter.column < self.spec.projection.len())
     }
 
     fn physical(&self, column: usize) -> PhysicalType {
@@ -148,7 +165,8 @@ impl Source for TableSource {
     fn start(&self, filters: &[RowFilter]) -> Arc<dyn StartedSource> {
         let scan = CooperativeScan::start(&self.buffer, self.version.clone(), self.narrowed(filters));
         let (metrics, set_filters, sample) = (self.metrics.clone(), self.set_filters.clone(), self.sample);
-        Arc::new(StartedScan { scan, filters: filters.into(), set_filters, sample, metrics })
+        let has_row_ids = self.has_row_ids;
+        Arc::new(StartedScan { scan, filters: filters.into(), has_row_ids, set_filters, sample, metrics })
     }
 
     fn table(&self) -> Option<TableId> {
@@ -164,15 +182,19 @@ impl Source for TableSource {
     }
 
     fn is_null_free(&self, column: usize) -> bool {
-        self.spec.projection.get(column).is_some_and(|column| is_null_free(&self.version, *column))
+        match self.spec.projection.get(column) {
+            Some(column) => is_null_free(&self.version, *column),
+            None => self.has_row_ids,
+        }
     }
 
     fn of_whole_table(&self, columns: &[usize]) -> Option<Arc<dyn Source>> {
         if self.sample.is_some() {
             return None;
         }
-        let columns = columns.iter().map(|column| self.spec.projection[*column]).collect();
-        let spec = ScanSpec::new(columns);
+        let columns: Option<Vec<ColumnId>> =
+            columns.iter().map(|column| self.spec.projection.get(*column).copied()).collect();
+        let spec = ScanSpec::new(columns?);
         let (version, buffer) = (self.version.clone(), self.buffer.clone());
         Some(Arc::new(Self::new(version, buffer, spec, self.version.def.name.clone())))
     }
@@ -188,9 +210,9 @@ impl Source for TableSource {
     }
 
     fn with_predicate(&self, column: usize, predicate: ColumnPredicate) -> Option<Arc<dyn Source>> {
-        let predicate = placed(predicate, self.physical(column))?;
+        let of_table = *self.spec.projection.get(column)?;
+        let predicate = (of_table, placed(predicate, self.physical(column))?);
         let mut spec = self.spec.clone();
-        let predicate = (spec.projection[column], predicate);
         if !spec.predicates.contains(&predicate) {
             spec.predicates.push(predicate);
         }
@@ -198,6 +220,9 @@ impl Source for TableSource {
     }
 
     fn with_sets(&self, filters: Vec<SetFilter>) -> Option<Arc<dyn Source>> {
+        if !self.are_stored(&filters) {
+            return None;
+        }
         let columns: Vec<usize> = filters.iter().map(|filter| filter.column).collect();
         let spec = self.within_hulls(&filters);
         Some(Arc::new(Self {
@@ -209,13 +234,16 @@ impl Source for TableSource {
     }
 
     fn without_unwanted(&self, filters: &[SetFilter]) -> Option<Arc<dyn Source>> {
+        if !self.are_stored(filters) {
+            return None;
+        }
         let spec = self.within_hulls(filters);
         let (described_count, description) = (spec.predicates.len(), self.plan_text().into());
         Some(Arc::new(Self { described_count, description, ..self.with_spec(spec) }))
     }
 
     fn row_count_max(&self) -> Option<u64> {
-        let rows_of = |chunk: usize| u64::from(self.version.chunks[chunk].row_count);
+        let rows_of = |chunk: usize| u64::from(self.version.chunks[chunk].live_row_count());
         let count = || prune(&self.version, &self.spec.predicates).into_iter().map(rows_of).sum();
         Some(*self.row_count_max.get_or_init(count))
     }
@@ -251,6 +279,7 @@ fn range_within((low, high): (i64, i64), physical: PhysicalType) -> Option<Colum
 struct StartedScan {
     scan: Arc<CooperativeScan>,
     filters: Arc<[RowFilter]>,
+    has_row_ids: bool,
     set_filters: Arc<[SetFilter]>,
     sample: Option<TableSample>,
     metrics: Arc<Mutex<Vec<ScanMetrics>>>,
@@ -262,7 +291,7 @@ impl StartedSource for StartedScan {
         let filters = self.filters.iter().map(ActiveFilter::new).collect();
         let sets = (!self.set_filters.is_empty()).then(|| SetScan::new(&self.set_filters));
         let (scan, sample, metrics) = (self.scan.clone(), self.sample, self.metrics.clone());
-        Box::new(ScanFeed { scan, consumer, filters, sets, sample, metrics })
+        Box::new(ScanFeed { scan, consumer, filters, has_row_ids: self.has_row_ids, sets, sample, metrics })
     }
 }
 
@@ -270,6 +299,7 @@ struct ScanFeed {
     scan: Arc<CooperativeScan>,
     consumer: ChunkConsumer,
     filters: Vec<ActiveFilter>,
+    has_row_ids: bool,
     sets: Option<SetScan>,
     sample: Option<TableSample>,
     metrics: Arc<Mutex<Vec<ScanMetrics>>>,
@@ -303,7 +333,7 @@ impl ActiveFilter {
 
     /// Removes the rows that have no partners, and their sets.
     fn narrow(&mut self, origin: &ChunkOrigin, VectorRows { selection, sets }: &mut VectorRows) {
-        let key = |column: &usize| Arc::new(origin.columns[*column].read_vectors(std::slice::from_ref(selection)));
+        let key = |column: &usize| Arc::new(origin.read_vector(*column, selection));
         let keys: Vec<Arc<Vector>> = self.filter.columns.iter().map(key).collect();
         let row_count = selection.rows.count();
         let mut keep = vec![true; row_count];
@@ -324,34 +354,28 @@ impl Feed for ScanFeed {
             Ok(match self.consumer.next_chunk().await {
                 None => None,
                 Some(Err(error)) => return Err(ExecError::Foreign(Box::new(error))),
-                Some(Ok(ScanChunk::Counted(rows))) => Some(Box::new(CountedRows(rows)) as Box<dyn Morsel>),
+                Some(Ok(ScanChunk::Counted { chunk, .. })) if self.has_row_ids => {
+                    let chunk = self.scan.version().chunks[chunk].clone();
+                    Some(Box::new(IdentifiedRows::of(chunk)) as Box<dyn Morsel>)
+                }
+                Some(Ok(ScanChunk::Counted { rows, .. })) => Some(Box::new(CountedRows(rows)) as Box<dyn Morsel>),
                 Some(Ok(ScanChunk::Filtered(chunk))) => {
                     let columns = self.scan.spec().projection.iter();
                     let value_type = |column: &ColumnId| self.scan.version().value_type(*column);
                     let segments =
                         columns.map(|column| ChunkColumn::new(chunk.segment(&self.scan, *column), value_type(column)));
-                    let origin = Arc::new(ChunkOrigin { columns: segments.collect(), _pin: chunk.pin() });
+                    let id = self.scan.version().chunks[chunk.pin().chunk].id;
+                    let row_ids = self.has_row_ids.then_some(id);
+                    let origin = Arc::new(ChunkOrigin { columns: segments.collect(), row_ids, _pin: chunk.pin() });
                     let (consumer, filters) = (&mut self.consumer, &mut *self.filters);
                     let segment = |column: usize| origin.columns[column].segment.clone();
                     let sets = self.sets.as_mut().map(|scan| (scan.open(segment), scan));
-                    let id = self.scan.version().chunks[chunk.pin().chunk].id;
                     let sample = self.sample.map(|sample| (sample, id));
                     let morsel = ChunkMorsel { consumer, chunk, origin, filters, sets, sample, left: None };
                     Some(Box::new(morsel) as Box<dyn Morsel>)
                 }
             })
         })
-    }
-}
-
-/// Rows without columns.
-struct CountedRows(u64);
-
-impl Morsel for CountedRows {
-    fn next_batch(&mut self) -> Result<Option<Batch>, ExecError> {
-        let rows = self.0.min(VECTOR_ROWS as u64);
-        self.0 -= rows;
-        Ok((rows > 0).then(|| Batch::new(rows as usize)))
     }
 }
 
@@ -424,7 +448,7 @@ impl Morsel for ChunkMorsel<'_> {
         let (selections, sets): (Vec<_>, Vec<_>) = parts.into_iter().map(|part| (part.selection, part.sets)).unzip();
         let rows = RowNumbers::of_selections(selections);
         let mut batch = Batch::new(rows.len());
-        batch.push_deferred(self.origin.clone(), rows, 0..self.origin.columns.len());
+        batch.push_deferred(self.origin.clone(), rows, 0..self.origin.column_count());
         if self.sets.is_some() {
             let sets: Vec<SetNumber> = sets.into_iter().flatten().flatten().collect();
             batch.push(Arc::new(set_column(&sets)));

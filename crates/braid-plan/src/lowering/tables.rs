@@ -18,6 +18,9 @@ use crate::values::Form;
 /// The tables that a database stores.
 pub trait StoredTables: fmt::Debug {
     /// The rows of a table, or of a sample of it, with some of its columns, by their positions in the table, and the types of their values.
+    /// The positions ascend. The one behind all columns of the table stands for the identity of the row, a `bigint`
+    /// ([`braid_storage::RowId::to_number`]): a scan whose relation has one column more than the table returns it. No statement
+    /// can name it.
     ///
     /// # Errors
     /// As unsupported (0A000) if there is no such table.

@@ -1,6 +1,7 @@
 //! Statistics of a column in some chunks of a table: nulls, bounds, distinct values, bytes.
 //!
 //! Null counts are exact. Bounds are exact where the zone maps' are, except those of floats: a zone map takes -0 and 0 as equal.
+//! Where rows of the chunks are deleted, neither is: zone maps are about deleted rows too.
 //! Distinct counts are those of the table's sketches, scaled down to the chunks. Tables whose rows are older than sketches have
 //! none but that of the primary key.
 
@@ -66,11 +67,12 @@ impl ColumnStatistics {
     pub(super) fn of(version: &TableVersion, column: ColumnId, chunks: &[&ChunkMeta]) -> Self {
         let at = version.position(column);
         let column_type = version.value_type(column);
-        let null_count: u64 = chunks.iter().map(|chunk| u64::from(chunk.segments[at].zone_map.null_count)).sum();
-        let row_count: u64 = chunks.iter().map(|chunk| u64::from(chunk.row_count)).sum();
+        let null_count: u64 = chunks.iter().map(|chunk| nulls_left(chunk, at)).sum();
+        let row_count: u64 = chunks.iter().map(|chunk| u64::from(chunk.live_row_count())).sum();
+        let has_all_rows = chunks.iter().all(|chunk| chunk.deleted.is_none());
         let mut statistics = Self {
             column_type,
-            null_count: Count::Exact(null_count),
+            null_count: if has_all_rows { Count::Exact(null_count) } else { Count::Estimated(null_count) },
             bounds: bounds(column_type, at, chunks),
             distinct_count: distinct_count(version, column, row_count - null_count),
             decoded_bytes: decoded_bytes(column_type, at, row_count, chunks),
@@ -118,9 +120,16 @@ fn distinct_count(version: &TableVersion, column: ColumnId, value_count: u64) ->
         return Some(value_count);
     }
     let distinct = version.distinct_count(column).filter(|_| value_count > 0)?;
-    let values = |chunk: &ChunkMeta| u64::from(chunk.row_count - chunk.segment(column).zone_map.null_count);
+    let at = version.position(column);
+    let values = |chunk: &ChunkMeta| u64::from(chunk.live_row_count()) - nulls_left(chunk, at);
     let all: u64 = version.chunks.iter().map(|chunk| values(chunk)).sum();
     Some(counted(distinct_left(distinct.min(all as f64), all as f64, value_count as f64)))
+}
+
+/// Nulls of a column among the rows of a chunk that are not deleted, if they are as frequent as among all.
+fn nulls_left(chunk: &ChunkMeta, at: usize) -> u64 {
+    let nulls = u64::from(chunk.segments[at].zone_map.null_count);
+    nulls * u64::from(chunk.live_row_count()) / u64::from(chunk.row_count)
 }
 
 /// The smallest and largest value over `chunks`; absent when some chunk with values has no bound.
@@ -136,7 +145,7 @@ fn bounds(column_type: ColumnType, at: usize, chunks: &[&ChunkMeta]) -> Option<B
             continue;
         }
         let (min, max) = (zone_map.min.as_ref()?, zone_map.max.as_ref()?);
-        is_exact &= zone_map.exact;
+        is_exact &= zone_map.exact && chunk.deleted.is_none();
         bounds = Some(match bounds {
             None => (min, max),
             Some((low, high)) => (

@@ -25,7 +25,7 @@ impl ScanStatistics {
     /// Of the rows of `chunks` (indices into the version) that satisfy all `predicates`, projected to `columns`.
     pub fn of(version: &TableVersion, columns: &[ColumnId], chunks: &[usize], predicates: &[ConditionOn]) -> Self {
         let chunks: Vec<&ChunkMeta> = chunks.iter().map(|index| version.chunks[*index].as_ref()).collect();
-        let row_count: u64 = chunks.iter().map(|chunk| u64::from(chunk.row_count)).sum();
+        let row_count: u64 = chunks.iter().map(|chunk| u64::from(chunk.live_row_count())).sum();
         let of_columns: Vec<ColumnStatistics> =
             columns.iter().map(|column| ColumnStatistics::of(version, *column, &chunks)).collect();
         let decoded_bytes = of_columns.iter().map(|column| column.decoded_bytes).sum();
@@ -77,7 +77,8 @@ impl SelectedRows<'_> {
 
     /// How many satisfy `predicates`.
     fn count(&self, predicates: &[&ConditionOn]) -> f64 {
-        let of_chunk = |chunk: &&ChunkMeta| f64::from(chunk.row_count) * selectivity(self.version, chunk, predicates);
+        let of_chunk =
+            |chunk: &&ChunkMeta| f64::from(chunk.live_row_count()) * selectivity(self.version, chunk, predicates);
         self.chunks.iter().map(of_chunk).sum()
     }
 
@@ -86,7 +87,7 @@ impl SelectedRows<'_> {
         let own: Vec<&ConditionOn> = self.predicates.iter().filter(|(other, _)| *other == column).collect();
         let is_null = own.iter().any(|(_, predicate)| matches!(predicate, ColumnPredicate::IsNull));
         let distinct = all.distinct_count.filter(|_| !is_null)? as f64;
-        let row_count: f64 = self.chunks.iter().map(|chunk| f64::from(chunk.row_count)).sum();
+        let row_count: f64 = self.chunks.iter().map(|chunk| f64::from(chunk.live_row_count())).sum();
         let values = row_count - all.null_count.value() as f64;
         if own.is_empty() {
             return Some(counted(distinct_left(distinct, values, values * rows_left / row_count)));

@@ -10,7 +10,10 @@ use braid_io::{Backend, DeviceOptions, open_device};
 use braid_plan::optimization::Estimate;
 use braid_plan::statistics::{Bounds, ColumnStatistics, ConditionOn, Count, ScanStatistics};
 use braid_scan::ScanSpec;
-use braid_storage::{ColumnDef, ColumnPredicate, ColumnType, NewTable, Scalar, Store, StoreOptions, TableVersion};
+use braid_storage::{
+    ColumnDef, ColumnPredicate, ColumnType, DeletedRows, NewTable, RowDeletes, Scalar, Store, StoreOptions,
+    TableVersion,
+};
 
 /// Rows of each append; each fewer than half of the one before, so that each stays a chunk.
 const APPENDS: [usize; 4] = [4000, 1700, 700, 300];
@@ -25,7 +28,7 @@ const ALL: [ColumnId; 4] = [KEY, FEW, TEXT, FLOAT];
 struct StoredTable {
     few: Vec<Option<i32>>,
     version: Arc<TableVersion>,
-    _store: Arc<Store>,
+    store: Arc<Store>,
     _directory: tempfile::TempDir,
 }
 
@@ -66,7 +69,7 @@ impl StoredTable {
         }
         let version = store.snapshot().table("t").unwrap().clone();
         assert_eq!(version.chunks.len(), APPENDS.len());
-        Self { few, version, _store: store, _directory: directory }
+        Self { few, version, store, _directory: directory }
     }
 
     fn of_chunks(&self, chunks: &[usize], predicates: &[ConditionOn]) -> ScanStatistics {
@@ -152,6 +155,45 @@ async fn predicates_leave_estimates() {
     }
     // No chunk, so no row to estimate: it is known that there is none.
     assert_eq!(table.of_chunks(&[], &[(KEY, below(0))]).row_count, Count::Exact(0));
+}
+
+#[tokio::test]
+async fn deleted_rows_are_not_counted_and_leave_no_exact_bounds_and_nulls() {
+    let mut table = StoredTable::new(5).await;
+    let chunk = &table.version.chunks[1];
+    let deletes = RowDeletes::from([(chunk.id, DeletedRows::of(chunk.row_count, 0..850))]);
+    table.version = table.store.delete_rows("t", &deletes).await.unwrap();
+    let statistics = table.of(&[]);
+    let [key, few, ..] = &statistics.columns[..] else { panic!("{statistics:?}") };
+    assert_eq!(statistics.row_count, Count::Exact(6700 - 850));
+    let (min, max) = (Scalar::Int(0), Scalar::Int(6699));
+    assert_eq!(key.bounds, Some(Bounds { min, max, is_exact: false }));
+    assert_eq!((key.null_count, key.distinct_count), (Count::Estimated(0), Some(6700 - 850)));
+    let nulls = table.few.iter().enumerate().filter(|(row, few)| few.is_none() && !(4000..4850).contains(row)).count();
+    let Count::Estimated(estimated) = few.null_count else { panic!("{few:?}") };
+    assert!(estimated.abs_diff(nulls as u64) * 10 < nulls as u64, "{estimated}, not {nulls}");
+    let others = table.of_chunks(&[0, 2, 3], &[]);
+    assert_eq!(others.row_count, Count::Exact(5000));
+    assert!(others.columns[0].bounds.as_ref().unwrap().is_exact);
+    assert!(matches!(others.columns[1].null_count, Count::Exact(_)));
+}
+
+#[tokio::test]
+async fn single_rows_of_chunks_have_statistics_of_single_rows() {
+    let mut table = StoredTable::new(6).await;
+    let all_but_one = |chunk: &Arc<braid_storage::ChunkMeta>| {
+        (chunk.id, DeletedRows::of(chunk.row_count, (0..chunk.row_count).filter(|row| *row != 17)))
+    };
+    let deletes: RowDeletes = table.version.chunks.iter().map(all_but_one).collect();
+    table.version = table.store.delete_rows("t", &deletes).await.unwrap();
+    assert_eq!(table.of(&[]).row_count, Count::Exact(4));
+    for predicates in [&[][..], &[(KEY, below(700))], &[(FEW, below(3))], &[(FEW, ColumnPredicate::IsNull)]] {
+        let statistics = table.of(predicates);
+        assert!(statistics.row_count.value() <= 4, "{statistics:?}");
+        for column in &statistics.columns {
+            assert!(column.null_count.value() <= 4 && column.distinct_count.is_none_or(|values| values <= 4));
+        }
+    }
 }
 
 #[tokio::test]

@@ -7,7 +7,7 @@ use arrow::array::{RecordBatch, RecordBatchOptions};
 use braid_base::{ColumnId, Random};
 use braid_buffer::ScanPolicy;
 use braid_scan::{ChunkConsumer, CooperativeScan, FilteredChunk, ScanChunk, ScanSpec};
-use braid_storage::ColumnType;
+use braid_storage::{ColumnType, TableVersion};
 use braid_testing::cases;
 
 use crate::fixture::Fixture;
@@ -35,7 +35,16 @@ fn random_spec(fixture: &mut Fixture) -> ScanSpec {
 
 /// All rows that `consumers` consumers of one scan produce, each its own task, in the order of one if it is alone.
 async fn run(fixture: &Fixture, spec: &ScanSpec, consumers: usize) -> Vec<Vec<Value>> {
-    let scan = CooperativeScan::start(&fixture.buffer, fixture.version.clone(), spec.clone());
+    run_version(fixture, &fixture.version, spec, consumers).await
+}
+
+async fn run_version(
+    fixture: &Fixture,
+    version: &Arc<TableVersion>,
+    spec: &ScanSpec,
+    consumers: usize,
+) -> Vec<Vec<Value>> {
+    let scan = CooperativeScan::start(&fixture.buffer, version.clone(), spec.clone());
     let types: Vec<ColumnType> =
         spec.projection.iter().map(|c| fixture.generator.columns[usize::from(c.0)].column_type).collect();
     let tasks: Vec<_> = (0..consumers)
@@ -103,8 +112,9 @@ async fn run_chunks(fixture: &Fixture, spec: &ScanSpec, consumers: usize) -> Vec
                 let mut rows = Vec::new();
                 while let Some(chunk) = consumer.next_chunk().await {
                     match chunk.unwrap() {
-                        ScanChunk::Counted(count) => {
+                        ScanChunk::Counted { chunk, rows: count } => {
                             assert!(types.is_empty(), "rows without the columns that are wanted of them");
+                            assert_eq!(count, u64::from(scan.version().chunks[chunk].live_row_count()));
                             rows.resize(rows.len() + count as usize, Vec::new());
                         }
                         ScanChunk::Filtered(chunk) => rows.extend(selected(&scan, &mut consumer, chunk, &types)),
@@ -188,4 +198,26 @@ async fn concurrent_scans_share_a_buffer_smaller_than_the_table() {
             assert!(sorted(answer) == sorted(all), "{policy}: {spec:?}");
         }
     }
+}
+
+/// Versions share segments in the buffer, and not what is deleted.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn concurrent_scans_of_two_versions_have_each_their_own_rows() {
+    let mut differing = 0;
+    for case in cases!(0..16) {
+        let mut fixture = random_fixture(case.seed).await;
+        let (older, older_rows) = fixture.older.clone();
+        differing += usize::from(older_rows.len() != fixture.rows.len());
+        let specs: Vec<ScanSpec> = (0..4).map(|_| ScanSpec { limit: None, ..random_spec(&mut fixture) }).collect();
+        let of_both = specs.iter().map(|spec| {
+            let newer = run(&fixture, spec, 2);
+            async { tokio::join!(newer, run_version(&fixture, &older, spec, 2)) }
+        });
+        for (spec, (newer, of_older)) in specs.iter().zip(futures::future::join_all(of_both).await) {
+            let all = |rows: &[Vec<Value>]| sorted(expected(rows, &spec.projection, &spec.predicates));
+            assert!(sorted(newer) == all(&fixture.rows), "{spec:?}");
+            assert!(sorted(of_older) == all(&older_rows), "before the delete: {spec:?}");
+        }
+    }
+    assert!(differing > 4);
 }

@@ -1,4 +1,4 @@
-//! Statements up to one Sync are one transaction. Only the last of them may write.
+//! Statements up to one Sync are one transaction, and so are those of one simple query.
 
 use tokio::io::AsyncWriteExt;
 
@@ -42,56 +42,52 @@ fn error(answers: &[Message]) -> &Message {
 }
 
 #[tokio::test]
-async fn a_second_statement_before_sync_refuses_the_write_before_it() {
+async fn what_is_executed_up_to_sync_is_committed_together() {
     let server = TestServer::start().await;
     let (mut raw, client) = with_table(&server).await;
-    for second in
-        [insert("2"), insert("null"), steps("select 1"), steps("select 1 / 0"), steps("create table u (a integer)")]
-    {
-        let answered = answers(&mut raw, &[insert("1"), second, insert("3"), sync()]).await;
-        assert_eq!(kinds(&answered), "12EZ");
-        assert_eq!(error(&answered).field(b'C').as_deref(), Some("0A000"));
-        assert!(error(&answered).field(b'H').unwrap().contains("one by one"));
-        assert_eq!(rows(&client).await, 0, "half of the batch stayed");
-    }
+    let answered = answers(&mut raw, &[insert("1"), steps("select a from t"), insert("2"), sync()]).await;
+    assert_eq!(kinds(&answered), "12C12DC12CZ");
+    assert_eq!(rows(&client).await, 2);
+    let create = steps("create table u (a integer)");
+    assert_eq!(kinds(&answers(&mut raw, &[create, steps("insert into u select a from t"), sync()]).await), "12C12CZ");
+    assert_eq!(text_rows(&client, "select a from u").await.len(), 2);
     // A prepared statement that is bound again and again, as drivers send batches.
     let bound = || [bind("", "s", 0, &[], 0), execute("", 0)].concat();
     let prepared = parse("s", "insert into t values (7)", &[]);
-    assert_eq!(kinds(&answers(&mut raw, &[prepared, bound(), bound(), sync()]).await), "12EZ");
-    assert_eq!(rows(&client).await, 0);
-    assert_eq!(kinds(&answers(&mut raw, &[bound(), sync()]).await), "2CZ");
+    assert_eq!(kinds(&answers(&mut raw, &[prepared, bound(), bound(), sync()]).await), "12C2CZ");
+    assert_eq!(kinds(&answers(&mut raw, &[insert("3"), close_portal(), sync()]).await), "12C3Z");
+    assert_eq!(rows(&client).await, 5);
+}
+
+#[tokio::test]
+async fn an_error_before_sync_undoes_what_came_before_it() {
+    let server = TestServer::start().await;
+    let (mut raw, client) = with_table(&server).await;
+    for second in
+        [insert("null"), steps("select 1 / 0"), steps("create table t (a integer)"), steps("select * from no")]
+    {
+        let answered = answers(&mut raw, &[insert("1"), second, insert("3"), sync()]).await;
+        assert!(error(&answered).field(b'C').is_some());
+        assert!(kinds(&answered).starts_with("12C") && kinds(&answered).ends_with("EZ"), "{}", kinds(&answered));
+        assert_eq!(rows(&client).await, 0, "half of the batch stayed");
+    }
+    assert_eq!(kinds(&answers(&mut raw, &[insert("4"), sync()]).await), "12CZ");
     assert_eq!(rows(&client).await, 1);
 }
 
 #[tokio::test]
-async fn the_last_statement_before_sync_may_write() {
-    let server = TestServer::start().await;
-    let (mut raw, client) = with_table(&server).await;
-    assert_eq!(kinds(&answers(&mut raw, &[insert("1"), sync()]).await), "12CZ");
-    assert_eq!(kinds(&answers(&mut raw, &[steps("select 1"), insert("2"), sync()]).await), "12DC12CZ");
-    assert_eq!(kinds(&answers(&mut raw, &[insert("3"), close_portal(), sync()]).await), "12C3Z");
-    assert_eq!(rows(&client).await, 3);
-    let failed = answers(&mut raw, &[insert("null"), close_portal(), sync()]).await;
-    assert_eq!((kinds(&failed).as_str(), error(&failed).field(b'C').as_deref()), ("12EZ", Some("23502")));
-    assert_eq!(kinds(&answers(&mut raw, &[insert("4"), sync()]).await), "12CZ");
-    assert_eq!(rows(&client).await, 4);
-}
-
-#[tokio::test]
-async fn flush_commits_and_the_next_write_is_refused() {
+async fn a_commit_that_fails_at_sync_is_an_error_of_the_sync() {
     let server = TestServer::start().await;
     let (mut raw, client) = with_table(&server).await;
     raw.stream.write_all(&[insert("1"), flush()].concat()).await.unwrap();
     for expected in ['1', '2', 'C'] {
         assert_eq!(raw.read().await.unwrap().kind, expected);
     }
-    assert_eq!(rows(&client).await, 1);
-    let answered = answers(&mut raw, &[steps("select a from t"), insert("2"), sync()]).await;
-    assert_eq!(kinds(&answered), "12DC12EZ");
-    assert_eq!(error(&answered).field(b'D').as_deref(), Some("The INSERT is committed."));
-    assert_eq!(rows(&client).await, 1);
-    assert_eq!(kinds(&answers(&mut raw, &[insert("2"), sync()]).await), "12CZ");
-    assert_eq!(rows(&client).await, 2);
+    assert_eq!(rows(&client).await, 0, "Flush commits nothing");
+    client.batch_execute("drop table t").await.unwrap();
+    let answered = answers(&mut raw, &[sync()]).await;
+    assert_eq!((kinds(&answered).as_str(), error(&answered).field(b'C').as_deref()), ("EZ", Some("42P01")));
+    assert_eq!(kinds(&raw.query("select 1").await), "TDCZ");
 }
 
 #[tokio::test]
@@ -99,20 +95,25 @@ async fn a_client_that_leaves_before_sync_has_written_nothing() {
     let server = TestServer::start().await;
     let (mut raw, client) = with_table(&server).await;
     raw.stream.write_all(&[insert("1"), message(b'X', b"")].concat()).await.unwrap();
-    assert_eq!(raw.until_ready().await.last().map(|message| message.kind), None);
+    raw.until_ready().await;
     assert_eq!(rows(&client).await, 0);
 }
 
 #[tokio::test]
-async fn a_simple_query_behind_a_write_refuses_it() {
+async fn the_statements_of_a_simple_query_are_one_transaction() {
     let server = TestServer::start().await;
     let (mut raw, client) = with_table(&server).await;
-    raw.stream.write_all(&insert("1")).await.unwrap();
-    let answered = raw.query("select 1").await;
-    assert_eq!(kinds(&answered), "12EZ");
-    assert_eq!(kinds(&raw.query("select 1").await), "TDCZ");
-    assert_eq!(kinds(&raw.query("insert into t values (1); insert into t values (2)").await), "EZ");
-    assert_eq!(rows(&client).await, 0);
+    assert_eq!(kinds(&raw.query("insert into t values (1); insert into t values (2)").await), "CCZ");
+    assert_eq!(rows(&client).await, 2);
+    assert_eq!(kinds(&raw.query("insert into t values (3); insert into t values (null)").await), "CEZ");
+    assert_eq!(rows(&client).await, 2);
+    let divided = "insert into t values (3); commit; insert into t values (4); select 1 / 0";
+    assert_eq!(kinds(&raw.query(divided).await), "CNCCEZ");
+    assert_eq!(rows(&client).await, 3, "the COMMIT kept what came before it");
+    assert_eq!(kinds(&raw.query("insert into t values (5); begin; insert into t values (6)").await), "CCCZ");
+    assert_eq!(rows(&client).await, 3);
+    assert_eq!(kinds(&raw.query("rollback").await), "CZ");
+    assert_eq!(rows(&client).await, 3, "the block took in what came before it");
 }
 
 #[tokio::test]

@@ -161,6 +161,16 @@ pub enum FaultKind {
         /// Number on disk.
         found: u64,
     },
+    /// A chunk has other deleted rows in memory than on disk, all its rows, or rows that it does not have: a bug.
+    #[error("{in_memory} of {row_count} rows are deleted, and {on_disk} by the manifest")]
+    DeletedRows {
+        /// Rows of the chunk.
+        row_count: u32,
+        /// Deleted rows in memory.
+        in_memory: u32,
+        /// Deleted rows on disk.
+        on_disk: u32,
+    },
     /// The directory or the manifest could not be read.
     #[error("{0}")]
     Store(String),

@@ -13,6 +13,7 @@
 //! | 2 | number of primary key columns; then 2 bytes each, the column's id |
 //! | 4 | number of chunks; then each chunk |
 //! | | from version 2 on: the sketch of each column, in the form of `sketch_section` |
+//! | | from version 5 on: the deleted rows of the chunks, in the form of `deleted_rows_section` |
 //!
 //! Column:
 //!
@@ -53,6 +54,7 @@
 use braid_base::{CHUNK_ROWS, ChunkId, ColumnId, EnumTypeRef, SEGMENT_ALIGN_BYTES, TableId};
 
 use super::byte_reader::ByteReader;
+use super::deleted_rows_section::{put_deleted_rows, take_deleted_rows};
 use super::missing_value::{put_missing_value, take_missing_value};
 use super::scalars::{is_of, put_scalar, take_scalar};
 use super::sketch_section::{put_sketch, take_sketch};
@@ -61,7 +63,8 @@ use crate::data_file_header::{DATA_FILE_HEADER_BYTES, DataFileId};
 use crate::missing_segments::MissingSegments;
 use crate::types::NUMERIC_PRECISION_MAX;
 use crate::{
-    ColumnDef, ColumnType, CommonScale, DistinctSketch, FileRange, SegmentMeta, SegmentPlace, TableDef, ZoneMap,
+    ColumnDef, ColumnType, CommonScale, DeletedRows, DistinctSketch, FileRange, SegmentMeta, SegmentPlace, TableDef,
+    ZoneMap,
 };
 
 /// The smallest section: ids, sequence, an empty name and three counts.
@@ -93,14 +96,18 @@ const SCALES_SINCE: u32 = 3;
 /// The first version with column ids, and with chunks that lack segments.
 const COLUMN_IDS_SINCE: u32 = 5;
 
-/// The section of a table with `chunks` as (id, rows, file, segments) in row order, and a sketch for each column of
-/// which there is one.
+/// The first version with deleted rows.
+const DELETED_ROWS_SINCE: u32 = 5;
+
+/// The section of a table with `chunks` as (id, rows, file, segments) in row order, a sketch for each column of
+/// which there is one, and the deleted rows of the chunks that have any.
 pub(crate) fn encode_table<'a>(
     def: &TableDef,
     next_chunk_id: u32,
     sequence: u64,
     chunks: impl ExactSizeIterator<Item = (ChunkId, u32, DataFileId, &'a [SegmentMeta])>,
     sketches: impl ExactSizeIterator<Item = Option<&'a DistinctSketch>>,
+    deleted: impl Iterator<Item = (ChunkId, &'a DeletedRows)> + Clone,
 ) -> Vec<u8> {
     assert_eq!(sketches.len(), def.columns.len(), "a table has room for a sketch of each column");
     let mut out = Vec::with_capacity(256 + chunks.len() * (CHUNK_BYTES + def.columns.len() * 64));
@@ -127,6 +134,7 @@ pub(crate) fn encode_table<'a>(
         put_segments(&mut out, def, segments);
     }
     sketches.for_each(|sketch| put_sketch(&mut out, sketch));
+    put_deleted_rows(&mut out, deleted);
     out
 }
 
@@ -163,6 +171,9 @@ pub(super) fn decode_table(reader: &mut ByteReader<'_>, version: u32) -> Result<
     }
     let sketches =
         if version < SKETCHES_SINCE { vec![None; def.columns.len()] } else { take_sketches(reader, &def, &chunks)? };
+    if version >= DELETED_ROWS_SINCE {
+        take_deleted_rows(reader, &mut chunks)?;
+    }
     Ok(ManifestTable { def, next_chunk_id, sequence, chunks, sketches })
 }
 
@@ -313,7 +324,7 @@ fn take_chunk(reader: &mut ByteReader<'_>, def: &TableDef, version: u32) -> Resu
             return Err(reader.malformed(format!("{nulls} nulls in column \"{}\" of chunk {id}", column.name)));
         }
     }
-    Ok(ManifestChunk { id, row_count, file_id, segments })
+    Ok(ManifestChunk { id, row_count, deleted: None, file_id, segments })
 }
 
 /// Writes the entries of the segments that are in the chunk's file. A segment in memory is one of missing values, which its

@@ -77,6 +77,16 @@ fn random_sketch(random: &mut SeededRandom) -> Option<DistinctSketch> {
     random.chance(4, 5).then_some(sketch)
 }
 
+/// None, a few, or most of the rows of a small chunk, so that both forms are written, and manifests stay small.
+fn random_deleted_rows(row_count: u32, random: &mut SeededRandom) -> Option<DeletedRows> {
+    let deleted = match random.below(3) {
+        0 if row_count < 20_000 => DeletedRows::of(row_count, (0..row_count).filter(|_| random.chance(3, 4))),
+        1 => DeletedRows::of(row_count, (0..random.below(9)).map(|_| random.below(row_count.into()) as u32)),
+        _ => return None,
+    };
+    (!deleted.is_empty() && !deleted.is_all()).then_some(deleted)
+}
+
 fn random_table(id: u32, sequence: u64, random: &mut SeededRandom) -> ManifestTable {
     let column_count = 1 + random.below(ALL_TYPES.len() as u64) as u16;
     let column = |i: u16| {
@@ -93,7 +103,8 @@ fn random_table(id: u32, sequence: u64, random: &mut SeededRandom) -> ManifestTa
             let row_count = 1 + random.below(CHUNK_ROWS as u64) as u32;
             let segments = def.columns.iter().map(|c| random_segment(c, row_count, random)).collect();
             let file_id = DataFileId(u64::from(id * 10 + i / 2));
-            ManifestChunk { id: ChunkId(3 * i), row_count, file_id, segments }
+            let deleted = random_deleted_rows(row_count, random).map(Arc::new);
+            ManifestChunk { id: ChunkId(3 * i), row_count, deleted, file_id, segments }
         })
         .collect();
     let sketches = def.columns.iter().map(|_| random_sketch(random)).collect();
@@ -327,6 +338,66 @@ fn counts_allocate_no_more_than_the_bytes_that_are_there() {
     assert_eq!(reader.bounded_capacity(3, 7), 3);
 }
 
+/// The entries of a table's deleted rows, read as those of a chunk of 20 rows and of one of 100.
+fn take_deleted_rows(bytes: &[u8]) -> Result<Vec<Option<Vec<u32>>>, ManifestError> {
+    let chunk = |(id, row_count)| {
+        let (id, file_id) = (ChunkId(id), DataFileId(1));
+        ManifestChunk { id, row_count, deleted: None, file_id, segments: Vec::new() }
+    };
+    let mut chunks = [(4, 20), (6, 100)].map(chunk);
+    let mut reader = ByteReader::at(bytes, 0);
+    deleted_rows_section::take_deleted_rows(&mut reader, &mut chunks)?;
+    assert_eq!(reader.remaining(), 0);
+    Ok(chunks.iter().map(|chunk| Some(chunk.deleted.as_ref()?.iter().collect())).collect())
+}
+
+#[test]
+fn damaged_deleted_rows_are_refused() {
+    let section = |entries: &[Vec<u8>]| [&(entries.len() as u32).to_le_bytes(), entries.concat().as_slice()].concat();
+    let entry = |id: u32, form: u8, rest: &[u8]| [&id.to_le_bytes(), &[form][..], rest].concat();
+    let numbers = |numbers: &[u32]| numbers.iter().flat_map(|number| number.to_le_bytes()).collect::<Vec<u8>>();
+    let list = |id: u32, rows: &[u32]| entry(id, 1, &[numbers(&[rows.len() as u32]), numbers(rows)].concat());
+    let all: Vec<u32> = (0..20).collect();
+    assert_eq!(take_deleted_rows(&section(&[])), Ok(vec![None, None]));
+    let both = section(&[entry(4, 2, &[1, 128, 8]), list(6, &[0, 99])]);
+    assert_eq!(take_deleted_rows(&both), Ok(vec![Some(vec![0, 15, 19]), Some(vec![0, 99])]));
+    for (what, bytes) in [
+        ("no count", vec![0; 3]),
+        ("more chunks than bytes", numbers(&[u32::MAX])),
+        ("an unknown chunk", section(&[list(5, &[0])])),
+        ("chunks out of order", section(&[list(6, &[0]), list(4, &[0])])),
+        ("twice the same chunk", section(&[list(4, &[0]), list(4, &[1])])),
+        ("an unknown form", section(&[entry(4, 3, &[1, 128, 8])])),
+        ("no rows", section(&[list(4, &[])])),
+        ("no bits", section(&[entry(4, 2, &[0, 0, 0])])),
+        ("all rows", section(&[list(4, &all)])),
+        ("all bits", section(&[entry(4, 2, &[0xFF, 0xFF, 0x0F])])),
+        ("a row beyond the chunk", section(&[list(4, &[3, 20])])),
+        ("a bit beyond the chunk", section(&[entry(4, 2, &[1, 128, 24])])),
+        ("rows out of order", section(&[list(4, &[3, 2])])),
+        ("twice the same row", section(&[list(4, &[3, 3])])),
+        ("an endless list", section(&[entry(4, 1, &numbers(&[u32::MAX, 1, 2]))])),
+        ("a bitmap cut short", section(&[entry(4, 2, &[1, 128])])),
+    ] {
+        let taken = take_deleted_rows(&bytes);
+        assert!(matches!(taken, Err(ManifestError::Malformed { .. })), "{what}: {taken:?}");
+    }
+}
+
+#[test]
+fn deleted_rows_take_no_more_than_a_bitmap() {
+    let bytes_of = |deleted: &DeletedRows| {
+        let mut out = Vec::new();
+        deleted_rows_section::put_deleted_rows(&mut out, [(ChunkId(4), deleted)].into_iter());
+        out.len() - (4 + 4 + 1)
+    };
+    let row_count = CHUNK_ROWS as u32;
+    for count in [1, 2, 100, 4_094, 4_095, 4_096, 100_000, row_count - 1] {
+        let deleted = DeletedRows::of(row_count, row_count - count..row_count);
+        assert_eq!(bytes_of(&deleted), (4 + 4 * count as usize).min(CHUNK_ROWS / 8), "{count} rows");
+    }
+}
+
 #[test]
 fn forged_types_are_refused() {
     let random = &mut SeededRandom::new(7);
@@ -374,7 +445,7 @@ fn a_scale_beyond_all_digits_and_one_of_another_column_are_refused() {
         segment.zone_map = ZoneMap { null_count: segment.zone_map.null_count, ..ZoneMap::default() };
         segment.scale = Some(scale);
         let (id, row_count, file_id) = (ChunkId(1), 1, DataFileId(1));
-        table.chunks = vec![ManifestChunk { id, row_count, file_id, segments: vec![segment] }];
+        table.chunks = vec![ManifestChunk { id, row_count, deleted: None, file_id, segments: vec![segment] }];
         table.sketches = vec![None];
         Manifest::decode(&manifest_of(table).encode())
     };

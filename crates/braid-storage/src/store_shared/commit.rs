@@ -62,8 +62,8 @@ impl CommitLock {
         self.shared.snapshot()
     }
 
-    /// Makes `commit` durable and visible.
-    pub(crate) async fn publish(self, commit: Commit) -> Result<(), StoreError> {
+    /// Makes `commit` durable and visible; returns the new state.
+    pub(crate) async fn publish(self, commit: Commit) -> Result<Arc<Catalog>, StoreError> {
         let task = tokio::task::spawn_blocking(move || self.publish_blocking(commit));
         task.await.unwrap_or_else(|error| {
             let reason = error.to_string();
@@ -72,7 +72,7 @@ impl CommitLock {
         })
     }
 
-    fn publish_blocking(mut self, commit: Commit) -> Result<(), StoreError> {
+    fn publish_blocking(mut self, commit: Commit) -> Result<Arc<Catalog>, StoreError> {
         let Commit { catalog, added, removed } = commit;
         assert_eq!(catalog.sequence(), self.catalog().sequence() + 1, "a commit follows the newest state");
         let shared = &self.shared;
@@ -99,8 +99,9 @@ impl CommitLock {
         }
         // Before the state that names them is seen: who knows it must not bind labels of the state before.
         catalog.announce_types(&shared.snapshot());
-        *shared.catalog.write() = Arc::new(catalog);
+        let catalog = Arc::new(catalog);
+        *shared.catalog.write() = Arc::clone(&catalog);
         removed.iter().for_each(|file| file.doom());
-        Ok(())
+        Ok(catalog)
     }
 }

@@ -40,7 +40,16 @@ pub(crate) struct WrittenChunk {
     pub(crate) segments: Vec<SegmentMeta>,
 }
 
-/// A complete, synced data file.
+/// Whether a file survives the loss of power.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Durability {
+    /// It does: a manifest may name it.
+    Synced,
+    /// It does not: only its transaction reads it.
+    Volatile,
+}
+
+/// A complete data file.
 #[derive(Debug)]
 pub(crate) struct WrittenFile {
     pub(crate) file: Arc<DataFile>,
@@ -88,12 +97,14 @@ impl ChunkWriter {
         self.drive(0, 0).now_or_never().unwrap_or(Ok(()))
     }
 
-    /// Waits until everything is written and durable. `None` if there was nothing to write.
-    pub(crate) async fn finish(mut self) -> Result<Option<WrittenFile>, StoreError> {
+    /// Waits until everything is written, and durable if asked for. `None` if there was nothing to write.
+    pub(crate) async fn finish(mut self, durability: Durability) -> Result<Option<WrittenFile>, StoreError> {
         self.drive(0, 0).await?;
         let Some(file) = self.file.take() else { return Ok(None) };
-        let synced = self.shared.device.sync(file.handle()).await;
-        synced.map_err(|error| self.io_error(error))?;
+        if durability == Durability::Synced {
+            let synced = self.shared.device.sync(file.handle()).await;
+            synced.map_err(|error| self.io_error(error))?;
+        }
         Ok(Some(WrittenFile { file, chunks: self.chunks, distinct: self.distinct }))
     }
 

@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
-use arrow::datatypes::DataType;
+use arrow::datatypes::{DataType, SchemaRef};
 use braid_base::CHUNK_ROWS;
 
 /// Bytes of values at which a chunk is closed though it has fewer than [`CHUNK_ROWS`] rows: 64 MiB, 512 bytes a row. Rows of
@@ -38,6 +38,18 @@ impl ChunkRows {
     /// Bytes of the values, as they are in memory.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
+    }
+
+    /// Unites the last batches until each has at least twice the rows of its successor: so that rows that come one by one are few
+    /// batches.
+    pub(crate) fn unite_last(&mut self, schema: &SchemaRef) {
+        while let [.., before, last] = &self.batches[..]
+            && before.num_rows() < 2 * last.num_rows()
+        {
+            let united = arrow::compute::concat_batches(schema, [before, last]);
+            self.batches.truncate(self.batches.len() - 2);
+            self.batches.push(united.expect("batches are checked to have the table's types"));
+        }
     }
 }
 

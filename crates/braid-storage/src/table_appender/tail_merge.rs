@@ -10,6 +10,8 @@
 //! read back, as strings may be stored in a hundredth of their size: its size on disk decides what is read, its size in
 //! memory what is merged.
 //!
+//! Deleted rows are not read back, so that a merged chunk has none. At least one row of each chunk is not deleted.
+//!
 //! A chunk that cannot be read back (a bad disk) is left alone: the merge is a matter of tidiness, and the INSERT must
 //! not fail for damage to other rows, which scans and `check` report.
 
@@ -18,7 +20,7 @@ use std::sync::Arc;
 use arrow::array::RecordBatch;
 use braid_base::CHUNK_ROWS;
 
-use super::chunk_writer::{ChunkWriter, WrittenFile};
+use super::chunk_writer::{ChunkWriter, Durability, WrittenFile};
 use super::row_buffer::{CHUNK_BYTES_MAX, ChunkRows, batch_bytes};
 use crate::chunk_reader::read_chunk;
 use crate::store_shared::StoreShared;
@@ -53,7 +55,7 @@ pub(crate) async fn write_tail(
     }
     let mut writer = ChunkWriter::new(Arc::clone(shared), Arc::clone(def));
     writer.push(all).await?;
-    let written = writer.finish().await?;
+    let written = writer.finish(Durability::Synced).await?;
     Ok(written.map(|written| Tail { replaced, written }))
 }
 
@@ -82,22 +84,22 @@ async fn read_back(
     last_first
 }
 
-/// Rows of a chunk, and bytes: on disk for one that is written, in memory for one that is not.
+/// Rows of a chunk without the deleted ones, and bytes: on disk for one that is written, in memory for one that is not.
 #[derive(Clone, Copy, Debug)]
-struct ChunkSize {
-    rows: usize,
-    bytes: usize,
+pub(crate) struct ChunkSize {
+    pub(crate) rows: usize,
+    pub(crate) bytes: usize,
 }
 
 impl ChunkSize {
     fn of(chunk: &ChunkMeta) -> Self {
         let bytes = chunk.segments.iter().map(|segment| segment.segment_bytes as usize).sum();
-        Self { rows: chunk.row_count as usize, bytes }
+        Self { rows: chunk.live_row_count() as usize, bytes }
     }
 }
 
 /// How many of the table's last chunks, given last first, are merged with `new`.
-fn merge_count(last_first: &[ChunkSize], new: ChunkSize) -> usize {
+pub(crate) fn merge_count(last_first: &[ChunkSize], new: ChunkSize) -> usize {
     let mut sum = new;
     let merges = |chunk: &&ChunkSize| {
         let smaller = chunk.rows < 2 * sum.rows;

@@ -17,7 +17,8 @@ use braid_storage::{
 use braid_testing::cases;
 
 use crate::test_table::{
-    data_files, extra_column, insert, named_files, new_table, open, read_ids, read_segment, rows, test_device,
+    data_files, delete_where, extra_column, insert, named_files, new_table, open, read_ids, read_segment, row_deletes,
+    row_ids, rows, test_device,
 };
 
 type Value = Option<Scalar>;
@@ -109,7 +110,7 @@ impl Model {
     }
 }
 
-/// All rows of a version, as text; checks what is said of its segments.
+/// The rows of a version that are not deleted, as text; checks what is said of its segments.
 async fn read_text(device: &dyn Device, version: &TableVersion) -> Vec<String> {
     let mut text = Vec::new();
     for chunk in version.chunks.iter() {
@@ -126,7 +127,9 @@ async fn read_text(device: &dyn Device, version: &TableVersion) -> Vec<String> {
             (value, _) => value,
         };
         let row = |row| segments.iter().map(|segment| value(segment, row)).collect::<Vec<Value>>();
-        text.extend((0..chunk.row_count as usize).map(|at| format!("{:?}", row(at).iter().collect::<Vec<_>>())));
+        let live =
+            (0..chunk.row_count).filter(|at| chunk.deleted.as_ref().is_none_or(|deleted| !deleted.contains(*at)));
+        text.extend(live.map(|at| format!("{:?}", row(at as usize).iter().collect::<Vec<_>>())));
     }
     text
 }
@@ -173,6 +176,17 @@ impl History {
         self.model.rows.extend(rows);
     }
 
+    /// Deletes a few rows, half of them, or all.
+    async fn delete(&mut self, store: &Store) {
+        let one_in = [1, 2, 2, 10, 10][self.random.below(5) as usize];
+        let is_deleted: Vec<bool> = self.model.rows.iter().map(|_| self.random.chance(1, one_in)).collect();
+        let version = Arc::clone(store.snapshot().table("t").unwrap());
+        let rows = row_ids(&version).into_iter().zip(&is_deleted).filter(|(_, is_deleted)| **is_deleted);
+        store.delete_rows("t", &row_deletes(&version, rows.map(|(row, _)| row))).await.unwrap();
+        let mut is_deleted = is_deleted.into_iter();
+        self.model.rows.retain(|_| !is_deleted.next().unwrap());
+    }
+
     async fn add(&mut self, store: &Store) {
         let column = self.new_column();
         let version = store.change_columns("t", ColumnChange::Add(column.clone())).await.unwrap();
@@ -213,7 +227,8 @@ impl History {
             0..3 => self.add(store).await,
             3..5 => self.drop_column(store).await,
             5 => self.rename(store).await,
-            6 => self.held.push((Arc::clone(store.snapshot().table("t").unwrap()), self.model.text())),
+            6..8 => self.delete(store).await,
+            8 => self.held.push((Arc::clone(store.snapshot().table("t").unwrap()), self.model.text())),
             _ => self.append(store).await,
         }
     }
@@ -223,6 +238,7 @@ impl History {
         let version = snapshot.table("t").unwrap();
         assert_eq!((&version.def.columns, version.def.next_column_id), (&self.model.columns, self.next_id));
         assert_eq!(read_text(device, version).await, self.model.text());
+        assert_eq!(version.row_count(), self.model.rows.len() as u64);
         for column in &self.model.columns {
             let has_values = self.model.rows.iter().any(|row| row[&column.id].is_some());
             let count = version.distinct_count(column.id).unwrap();
@@ -301,6 +317,30 @@ async fn a_change_of_columns_writes_no_data_file_and_keeps_the_chunks() {
 }
 
 #[tokio::test]
+async fn a_chunk_with_deleted_rows_has_a_column_that_is_added_in_the_others() {
+    let temp = tempfile::tempdir().unwrap();
+    let (store, _) = table_with_rows(temp.path()).await;
+    let device = test_device(temp.path());
+    delete_where(&store, device.as_ref(), "t", |id| id % 3 == 0).await.unwrap();
+    let added = store.change_columns("t", ColumnChange::Add(extra_column(4))).await.unwrap();
+    let (chunk, meta) = (&added.chunks[0], added.chunks[0].segment(ColumnId(4)));
+    assert_eq!((chunk.row_count, chunk.live_row_count(), added.row_count()), (10, 6, 6));
+    assert_eq!((meta.zone_map.null_count, &meta.zone_map.min), (0, &Some(Scalar::Int(-5))));
+    delete_where(&store, device.as_ref(), "t", |id| id == 4).await.unwrap();
+    drop((store, added));
+    let store = open(temp.path()).unwrap();
+    assert!(store.check(|_| {}).await.is_sound());
+    assert_eq!(read_ids(device.as_ref(), store.snapshot().table("t").unwrap()).await, [1, 2, 5, 7, 8]);
+    // Merged with the rows that are left, whose missing values are in the file then.
+    let merged = insert(&store, "t", 20..40).await.unwrap();
+    assert_eq!((merged.chunks.len(), merged.chunks[0].row_count), (1, 25));
+    assert!(merged.chunks[0].deleted.is_none() && merged.chunks[0].segment(ColumnId(4)).memory().is_none());
+    let ids: Vec<i64> = [1, 2, 5, 7, 8].into_iter().chain(20..40).collect();
+    assert_eq!(read_ids(device.as_ref(), &merged).await, ids);
+    assert!(store.check(|_| {}).await.is_sound());
+}
+
+#[tokio::test]
 async fn what_cannot_be_changed_is_refused_and_changes_nothing() {
     let temp = tempfile::tempdir().unwrap();
     let (store, before) = table_with_rows(temp.path()).await;
@@ -368,7 +408,7 @@ async fn rows_for_a_table_that_was_altered_meanwhile_are_refused() {
         appender.append(batch).await.unwrap();
         store.change_columns("t", change).await.unwrap();
         let error = appender.commit().await.unwrap_err();
-        assert!(matches!(error, StoreError::TableChanged { .. }), "{error}");
+        assert!(matches!(error, StoreError::Conflict { .. }), "{error}");
     }
     assert_eq!(data_files(temp.path()), named_files(&store));
     assert_eq!(store.snapshot().table("t").unwrap().row_count(), 10);

@@ -10,8 +10,8 @@ use braid_io::{Fault, FaultDevice};
 use braid_storage::{CatalogType, ColumnChange, Store, StoreError, TypeChanges};
 
 use crate::test_table::{
-    data_files, directory_in_memory, extra_column, faulty_disk, insert, named_files, new_table, open_again, open_on,
-    read_ids, rows, test_device,
+    data_files, delete_where, directory_in_memory, extra_column, faulty_disk, insert, named_files, new_table,
+    open_again, open_on, read_ids, rows, test_device,
 };
 
 /// The system's number of an error of the disk.
@@ -26,6 +26,8 @@ pub enum Action {
     Create(&'static str),
     Insert(&'static str, i64, i64),
     CreateAs(&'static str, i64, i64),
+    /// The rows of a table whose numbers are multiples of a number.
+    Delete(&'static str, i64),
     Drop(&'static str),
     AddColumn(&'static str),
     /// Drops the last extra column, if there is one.
@@ -57,6 +59,11 @@ impl Action {
                 let mut appender = store.create_and_append(new_table(table))?;
                 appender.append(rows(from..to)).await?;
                 appender.commit().await.map(|_| ())
+            }
+            Self::Delete(table, of) => {
+                // Other operations than the commit's do not go through the device that fails.
+                let device = test_device(store.dir());
+                delete_where(store, device.as_ref(), table, |id| id % of == 0).await.map(|_| ())
             }
             Self::Drop(table) => store.drop_table(table).await,
             Self::AddColumn(table) => {
@@ -96,6 +103,7 @@ impl Action {
                 state.insert(table.to_owned(), (from..to).collect());
                 state.insert(columns_entry(table), vec![COLUMN_COUNT as i64]);
             }
+            Self::Delete(table, of) => state.get_mut(table).unwrap().retain(|id| id % of != 0),
             Self::Drop(table) => {
                 state.remove(table);
                 state.remove(&columns_entry(table));
@@ -213,7 +221,7 @@ async fn crash_everywhere(actions: &[Action], operations: impl Iterator<Item = u
     }
 }
 
-const SMALL_COMMITS: [Action; 16] = [
+const SMALL_COMMITS: [Action; 19] = [
     Action::AddType("mood"),
     Action::Create("a"),
     Action::Insert("a", 0, 10),
@@ -221,15 +229,19 @@ const SMALL_COMMITS: [Action; 16] = [
     // Merged with the ten rows before: replaces a file.
     Action::Insert("a", 10, 40),
     Action::AddLabel("mood"),
+    Action::Delete("b", 2),
     Action::AddColumn("b"),
     Action::AddType("temper"),
+    // All rows: the file goes.
+    Action::Delete("a", 1),
     Action::Insert("b", 300, 310),
     Action::AddColumn("b"),
     Action::DropColumn("b"),
     Action::AddColumn("b"),
+    Action::Delete("b", 3),
     Action::Drop("a"),
     Action::DropType("temper"),
-    // Merged with chunks from before the columns.
+    // Merged with all rows of b that are left, in chunks from before the columns.
     Action::Insert("b", 310, 700),
     Action::DropColumn("b"),
 ];

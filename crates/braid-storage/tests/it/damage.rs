@@ -7,10 +7,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use braid_base::{ChunkId, Random};
-use braid_storage::{CheckReport, Fault, FaultKind, StoreError, TableVersion};
+use braid_storage::{CheckReport, DeletedRows, Fault, FaultKind, Manifest, StoreError, TableVersion};
 use braid_testing::cases;
 
-use crate::test_table::{data_files, insert, new_table, open, read_ids, test_device};
+use crate::test_table::{data_files, delete_where, insert, new_table, open, read_ids, test_device};
 
 /// Two tables, `t` with two chunks in two files and `u` with one.
 async fn fill(dir: &Path) {
@@ -193,4 +193,23 @@ async fn a_damaged_last_chunk_is_not_merged_and_stays_damaged() {
     let report = store.check(|_| {}).await;
     assert_eq!(report.faults.len(), 1);
     assert!(matches!(store.append("v").err(), Some(StoreError::UnknownTable { .. })));
+}
+
+#[tokio::test]
+async fn deleted_rows_that_the_manifest_does_not_have_are_a_fault() {
+    let temp = tempfile::tempdir().unwrap();
+    fill(temp.path()).await;
+    let store = open(temp.path()).unwrap();
+    delete_where(&store, test_device(temp.path()).as_ref(), "t", |id| id % 100 == 0).await.unwrap();
+    assert!(store.check(|_| {}).await.is_sound());
+    let path = temp.path().join("manifest");
+    let mut manifest = Manifest::decode(&fs::read(&path).unwrap()).unwrap();
+    let chunk = &mut manifest.tables[0].chunks[0];
+    let forged = DeletedRows::of(chunk.row_count, chunk.deleted.as_ref().unwrap().iter().skip(1));
+    chunk.deleted = Some(Arc::new(forged));
+    fs::write(&path, manifest.encode()).unwrap();
+    let report = store.check(|_| {}).await;
+    let [fault] = &report.faults[..] else { panic!("{report:?}") };
+    let expected = "table \"t\", chunk k0: 30 of 3000 rows are deleted, and 29 by the manifest";
+    assert!(fault.to_string().starts_with(expected), "{fault}");
 }

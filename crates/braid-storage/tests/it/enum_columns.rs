@@ -69,11 +69,15 @@ async fn a_table_has_the_name_of_no_type_and_columns_of_types_that_exist() {
     for name in ["mood", "_mood"] {
         let created = store.create_table(table_of(name, ColumnType::Integer)).await;
         assert!(matches!(created, Err(StoreError::TypeExists { .. })), "{created:?}");
-        let mut appender = store.create_and_append(table_of(name, ColumnType::Integer)).unwrap();
-        let rows = Arc::new(arrow::array::Int32Array::from(vec![1]));
-        appender.append(RecordBatch::try_new(appender.def().arrow_schema(), vec![rows]).unwrap()).await.unwrap();
-        assert!(matches!(appender.commit().await, Err(StoreError::TypeExists { .. })));
+        let filled = store.create_and_append(table_of(name, ColumnType::Integer));
+        assert!(matches!(filled, Err(StoreError::TypeExists { .. })));
     }
+    // A type that takes the name before the commit.
+    let mut appender = store.create_and_append(table_of("temper", ColumnType::Integer)).unwrap();
+    let rows = Arc::new(arrow::array::Int32Array::from(vec![1]));
+    appender.append(RecordBatch::try_new(appender.def().arrow_schema(), vec![rows]).unwrap()).await.unwrap();
+    add_type(&store, "temper", &["a"]).await;
+    assert!(matches!(appender.commit().await, Err(StoreError::TypeExists { .. })));
     let drop_it = |changes: &mut TypeChanges<'_>| {
         let oid = changes.named("mood").unwrap().definition.oid;
         changes.remove(oid);

@@ -1,17 +1,17 @@
-//! Random histories against a model in memory: creates, appends of all sizes, abandoned appends, drops, reopenings,
+//! Random histories against a model in memory: creates, appends of all sizes, abandoned appends, deletes, drops, reopenings,
 //! and readers that keep old versions.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use braid_base::{CHUNK_ROWS, Random, SeededRandom};
-use braid_storage::{Store, StoreError, TableVersion};
+use braid_base::{CHUNK_ROWS, ChunkId, Random, SeededRandom};
+use braid_storage::{RowConflict, Store, StoreError, TableVersion};
 use braid_testing::cases;
 
-use crate::test_table::{data_files, named_files, new_table, open, read_ids, rows, test_device};
+use crate::test_table::{data_files, named_files, new_table, open, read_ids, row_deletes, row_ids, rows, test_device};
 
-/// A table's rows in order, as ranges of numbers.
-type Rows = Vec<std::ops::Range<i64>>;
+/// The numbers of a table's rows in order.
+type Rows = Vec<i64>;
 
 struct History {
     random: SeededRandom,
@@ -57,13 +57,51 @@ impl History {
         let (version, count) = appender.commit().await.unwrap();
         assert_eq!(count as i64, added.iter().map(|ids| ids.end - ids.start).sum::<i64>());
         let expected = self.model.entry(table).or_default();
-        expected.extend(added);
+        expected.extend(added.into_iter().flatten());
         if self.random.chance(1, 4) {
             self.held.push((version, expected.clone()));
         }
     }
 
-    async fn step(&mut self, store: &Store) {
+    /// Deletes some rows of a version that may be old by now: by chance, a range, or all.
+    async fn delete(&mut self, store: &Store, dir: &std::path::Path) {
+        let (table, device) = (self.table(), test_device(dir));
+        let Some(version) = store.snapshot().table(&table).cloned() else { return };
+        let ids = read_ids(device.as_ref(), &version).await;
+        let (from, share) = (self.random.below(ids.len() as u64 + 1) as usize, 1 + self.random.below(4));
+        let to = from + self.random.below((ids.len() - from) as u64 + 1) as usize;
+        let chosen = match self.random.below(8) {
+            0 => 0..ids.len(),
+            1..4 => from..to,
+            _ => from..(from + 5).min(ids.len()),
+        };
+        let chosen: Vec<usize> = chosen.filter(|_| self.random.chance(1, share)).collect();
+        let rows = row_ids(&version);
+        let deletes = row_deletes(&version, chosen.iter().map(|at| rows[*at]));
+        if self.random.chance(1, 4) {
+            self.append(store, false).await;
+        }
+        let expected = self.model.get_mut(&table).unwrap();
+        let is_kept = |chunk: &ChunkId| store.snapshot().table(&table).unwrap().chunks.iter().any(|c| c.id == *chunk);
+        let conflicts = deletes.keys().any(|chunk| !is_kept(chunk));
+        match store.delete_rows(&table, &deletes).await {
+            Ok(version) => {
+                assert!(!conflicts);
+                let gone: BTreeSet<i64> = chosen.iter().map(|at| ids[*at]).collect();
+                expected.retain(|id| !gone.contains(id));
+                assert_eq!(version.row_count(), expected.len() as u64);
+            }
+            Err(StoreError::RowConflict { conflict: RowConflict::ChunkGone { .. }, .. }) => assert!(conflicts),
+            Err(error) => panic!("{error}"),
+        }
+        // What is gone is not deleted again.
+        if let (Some(row), false) = (chosen.first(), conflicts) {
+            let again = store.delete_rows(&table, &row_deletes(&version, [rows[*row]])).await;
+            assert!(matches!(again, Err(StoreError::RowConflict { .. })), "{again:?}");
+        }
+    }
+
+    async fn step(&mut self, store: &Store, dir: &std::path::Path) {
         let table = self.table();
         match self.random.below(20) {
             0 | 1 => match store.create_table(new_table(&table)).await {
@@ -77,6 +115,7 @@ impl History {
                 Err(error) => panic!("{error}"),
             },
             3 => self.append(store, true).await,
+            5..10 => self.delete(store, dir).await,
             4 if !self.held.is_empty() => {
                 let at = self.random.below(self.held.len() as u64) as usize;
                 self.held.swap_remove(at);
@@ -92,11 +131,11 @@ impl History {
         assert_eq!(names.len(), self.model.len());
         for (name, expected) in &self.model {
             let ids = read_ids(device.as_ref(), snapshot.table(name).unwrap()).await;
-            assert!(ids.into_iter().eq(expected.iter().cloned().flatten()), "table {name}");
+            assert!(ids == *expected, "table {name}");
         }
         for (version, expected) in &self.held {
             let ids = read_ids(device.as_ref(), version).await;
-            assert!(ids.into_iter().eq(expected.iter().cloned().flatten()), "an old version of {}", version.def.name);
+            assert!(ids == *expected, "an old version of {}", version.def.name);
         }
     }
 }
@@ -106,7 +145,7 @@ async fn run(random: SeededRandom, steps: usize) {
     let mut history = History { random, model: BTreeMap::new(), held: Vec::new(), next_id: 0 };
     let mut store = open(temp.path()).unwrap();
     for step in 0..steps {
-        history.step(&store).await;
+        history.step(&store, temp.path()).await;
         if step % 20 == 19 {
             history.verify(&store, temp.path()).await;
             let report = store.check(|_| {}).await;

@@ -149,6 +149,7 @@ async fn a_large_manifest_opens_quickly() {
     let chunk = |i: u32| ManifestChunk {
         id: ChunkId(i),
         row_count: 131_072,
+        deleted: None,
         file_id: DataFileId(1),
         segments: (0..16).map(|column| segment(i, column)).collect(),
     };

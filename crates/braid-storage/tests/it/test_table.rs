@@ -9,8 +9,8 @@ use arrow::array::{ArrayRef, AsArray, Date32Array, Decimal128Array, Int64Array, 
 use arrow::datatypes::{Date32Type, Decimal128Type, Int64Type};
 use braid_io::{Backend, Device, DeviceOptions, FaultDevice, IoReason, open_device};
 use braid_storage::{
-    ChunkMeta, ColumnDef, ColumnType, NewTable, Scalar, Segment, SegmentMeta, SegmentPlace, Selection, Store,
-    StoreError, StoreOptions, TableDef, TableVersion,
+    ChunkMeta, ColumnDef, ColumnType, DeletedRows, NewTable, RowDeletes, RowId, Scalar, Segment, SegmentMeta,
+    SegmentPlace, Selection, Store, StoreError, StoreOptions, TableDef, TableVersion,
 };
 use bytes::Bytes;
 use tempfile::TempDir;
@@ -101,7 +101,7 @@ pub fn extra_column(next_column_id: u16) -> ColumnDef {
 }
 
 /// The rows with these numbers of a table that may have extra columns.
-fn rows_of(def: &TableDef, ids: Range<i64>) -> RecordBatch {
+pub fn rows_of(def: &TableDef, ids: Range<i64>) -> RecordBatch {
     let mut columns = rows(ids.clone()).columns().to_vec();
     let extra: ArrayRef = Arc::new(Int64Array::from_iter_values(ids));
     columns.resize(def.columns.len(), extra);
@@ -121,7 +121,7 @@ pub async fn read_segment(device: &dyn Device, chunk: &ChunkMeta, meta: &Segment
     bytes
 }
 
-/// Reads all rows of a version from the disk, checks that each is whole, and returns their numbers in order.
+/// Reads the rows of a version that are not deleted from the disk, checks that each is whole, and returns their numbers in order.
 pub async fn read_ids(device: &dyn Device, version: &TableVersion) -> Vec<i64> {
     let mut ids = Vec::new();
     for chunk in version.chunks.iter() {
@@ -131,11 +131,12 @@ pub async fn read_ids(device: &dyn Device, version: &TableVersion) -> Vec<i64> {
             let segment = Segment::open(bytes, column.column_type).unwrap();
             assert_eq!(segment.row_count(), chunk.row_count as usize);
             let vectors = 0..segment.vector_count();
-            let all: Vec<Selection> = vectors.clone().map(|v| Selection::all(segment.vector_rows(v))).collect();
-            columns.push(segment.gather(vectors, &all));
+            let live: Vec<Selection> = vectors.clone().map(|vector| live_rows(chunk, &segment, vector)).collect();
+            columns.push(segment.gather(vectors, &live));
         }
         let first = ids.len();
         ids.extend_from_slice(columns[0].as_primitive::<Int64Type>().values());
+        assert_eq!(ids.len() - first, chunk.live_row_count() as usize);
         let ids = &ids[first..];
         let names = columns[1].as_string_view().iter().map(|name| name.map(str::to_owned));
         assert!(names.eq(ids.iter().map(|&id| name_of(id))));
@@ -147,8 +148,53 @@ pub async fn read_ids(device: &dyn Device, version: &TableVersion) -> Vec<i64> {
             assert!(extra.as_primitive::<Int64Type>().values().iter().zip(ids).all(is_whole), "{}", column.name);
         }
     }
+    assert_eq!(ids.len() as u64, version.row_count());
     ids
 }
+
+/// The rows of a chunk's vector that are not deleted.
+fn live_rows(chunk: &ChunkMeta, segment: &Segment, vector: usize) -> Selection {
+    let mut rows = Selection::all(segment.vector_rows(vector));
+    chunk.deleted.iter().for_each(|deleted| deleted.exclude_from(vector, &mut rows));
+    rows
+}
+
+/// The rows of a version that are not deleted, in the order in which [`read_ids`] returns them.
+pub fn row_ids(version: &TableVersion) -> Vec<RowId> {
+    let of_chunk = |chunk: &Arc<ChunkMeta>| {
+        let (chunk, deleted, row_count) = (chunk.id, chunk.deleted.clone(), chunk.row_count);
+        let is_live = move |row: &u32| deleted.as_ref().is_none_or(|deleted| !deleted.contains(*row));
+        (0..row_count).filter(is_live).map(move |row| RowId { chunk, row })
+    };
+    version.chunks.iter().flat_map(of_chunk).collect()
+}
+
+/// These rows of a version, by chunk.
+pub fn row_deletes(version: &TableVersion, rows: impl IntoIterator<Item = RowId>) -> RowDeletes {
+    let mut deletes = RowDeletes::new();
+    for RowId { chunk, row } in rows {
+        let row_count = || version.chunks.iter().find(|known| known.id == chunk).unwrap().row_count;
+        deletes.entry(chunk).or_insert_with(|| DeletedRows::none(row_count())).insert(row);
+    }
+    deletes
+}
+
+/// Deletes the rows of a table whose numbers satisfy a condition, in one commit.
+pub async fn delete_where(
+    store: &Store,
+    device: &dyn Device,
+    table: &str,
+    is_deleted: impl Fn(i64) -> bool,
+) -> Deleted {
+    let Some(version) = store.snapshot().table(table).cloned() else {
+        return Err(StoreError::UnknownTable { table: table.to_owned() });
+    };
+    let ids = read_ids(device, &version).await;
+    let rows = row_ids(&version).into_iter().zip(ids).filter(|(_, id)| is_deleted(*id)).map(|(row, _)| row);
+    store.delete_rows(table, &row_deletes(&version, rows)).await
+}
+
+pub type Deleted = Result<Arc<TableVersion>, StoreError>;
 
 /// Appends rows to a table in one commit.
 pub async fn insert(store: &Store, table: &str, ids: Range<i64>) -> Result<Arc<TableVersion>, StoreError> {

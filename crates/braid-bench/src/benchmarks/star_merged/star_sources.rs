@@ -28,7 +28,7 @@ impl StarSources {
 
     /// Number of rows of a table. Panics unless it exists.
     pub fn row_count(&self, table: &str) -> u64 {
-        self.version(table).chunks.iter().map(|chunk| u64::from(chunk.row_count)).sum()
+        self.version(table).row_count()
     }
 
     /// A scan of these columns. Panics unless they exist.

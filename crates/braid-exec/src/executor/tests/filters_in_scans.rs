@@ -16,9 +16,9 @@ const COMPARISONS: [Comparison; 6] = [
 ];
 
 /// Random conditions over a [`StoredTable`], with the values of their parameters.
-struct Conditions<'a> {
-    random: &'a mut SeededRandom,
-    values: Vec<Value>,
+pub(super) struct Conditions<'a> {
+    pub random: &'a mut SeededRandom,
+    pub values: Vec<Value>,
 }
 
 impl Conditions<'_> {
@@ -56,7 +56,7 @@ impl Conditions<'_> {
         }
     }
 
-    fn condition(&mut self, depth: usize) -> Expression {
+    pub fn condition(&mut self, depth: usize) -> Expression {
         let column = self.below(TYPES.len());
         let value = || Box::new(Expression::Column(column));
         let at = self.below(COMPARISONS.len());
@@ -80,7 +80,7 @@ impl Conditions<'_> {
     }
 }
 
-async fn rows_of(plan: &Plan) -> Vec<String> {
+pub(super) async fn rows_of(plan: &Plan) -> Vec<String> {
     let mut rows = run(plan, 2, &FixedBudget::new(PLENTY)).await.unwrap();
     rows.sort_by(|a, b| compare_rows(a, b));
     rows.iter().map(|row| format!("{row:?}")).collect()

@@ -8,7 +8,7 @@ use braid_base::{ColumnId, SystemClock};
 use braid_buffer::{BufferManager, BufferOptions, ScanPolicy};
 use braid_io::{Backend, Device, DeviceOptions, open_device};
 use braid_scan::ScanSpec;
-use braid_storage::{ColumnDef, ColumnType, NewTable, Store, StoreOptions, TableVersion};
+use braid_storage::{ColumnDef, ColumnType, DeletedRows, NewTable, RowDeletes, Store, StoreOptions, TableVersion};
 
 use super::*;
 use crate::scan::table_source::TableSource;
@@ -49,13 +49,18 @@ impl StoredTable {
         Self { store, buffer, _directory: directory }
     }
 
-    /// A table of several chunks: an INSERT of less than half of the rows before it makes a chunk of its own.
+    /// A table of several chunks: an INSERT of less than half of the rows before it makes a chunk of its own. Some rows of some
+    /// chunks are deleted.
     pub async fn random(random: &mut SeededRandom) -> Self {
         let table = Self::new().await;
         let mut row_count = 200 + random.below(3000) as usize;
         while row_count > 20 {
             table.insert(row_count, random).await;
             row_count = row_count * 2 / 5;
+            if random.chance(1, 3) {
+                let (from, one_in) = (random.below(2_000) as usize, 1 + random.below(4));
+                delete_at(&table.store, "t", |row| row >= from && random.chance(1, one_in)).await;
+            }
         }
         table
     }
@@ -82,10 +87,27 @@ impl StoredTable {
 
     /// A scan of all columns of the newest version.
     pub fn plan(&self) -> Plan {
-        let spec = ScanSpec::new((0..TYPES.len() as u16).map(ColumnId).collect());
-        let source = TableSource::new(self.version(), self.buffer.clone(), spec, "table=t".to_owned());
+        let source = self.source((0..TYPES.len() as u16).map(ColumnId).collect());
         Plan::Source { source: Arc::new(source), column_count: TYPES.len() }
     }
+
+    /// A scan of some columns of the newest version.
+    pub fn source(&self, columns: Vec<ColumnId>) -> TableSource {
+        TableSource::new(self.version(), self.buffer.clone(), ScanSpec::new(columns), "table=t".to_owned())
+    }
+}
+
+/// Deletes the rows of a table at these places among those that are not deleted.
+pub async fn delete_at(store: &Store, table: &str, mut is_deleted: impl FnMut(usize) -> bool) {
+    let version = store.snapshot().table(table).unwrap().clone();
+    let (mut deletes, mut places) = (RowDeletes::new(), 0..);
+    for chunk in version.chunks.iter() {
+        let is_live = |row: &u32| chunk.deleted.as_ref().is_none_or(|deleted| !deleted.contains(*row));
+        let live = (0..chunk.row_count).filter(is_live);
+        let deleted = live.filter(|_| is_deleted(places.next().unwrap()));
+        deletes.insert(chunk.id, DeletedRows::of(chunk.row_count, deleted));
+    }
+    store.delete_rows(table, &deletes).await.unwrap();
 }
 
 /// The value of a column that represents a small number, as plans have it.

@@ -1,0 +1,179 @@
+//! The beginning and the end of transactions: blocks, messages and savepoints.
+
+use super::{Message, MessageScope, StatementContext, access_mode_of};
+use crate::EngineError;
+use crate::TransactionStatus;
+use crate::clock::read_clock_us;
+use crate::interrupt::to_the_end;
+use crate::transaction::{AccessMode, BlockEnd, Work, needs_block};
+
+/// What a block was begun with.
+pub struct Characteristics {
+    /// What its statements may do.
+    pub mode: AccessMode,
+    /// The settings that it has for itself, with their values.
+    pub settings: Vec<(&'static str, String)>,
+}
+
+impl StatementContext {
+    /// BEGIN.
+    pub fn begin_block(&self, mode: AccessMode) {
+        let mut state = self.shared.state.lock();
+        // The block takes in what came before it in its message.
+        if state.transaction.status() == TransactionStatus::Idle && state.message.is_none() {
+            state.settings.begin();
+        }
+        state.transaction.begin(mode);
+    }
+
+    /// SET TRANSACTION READ ONLY.
+    pub fn restrict_block_to_reads(&self) {
+        self.shared.state.lock().transaction.restrict_to_reads();
+    }
+
+    /// COMMIT: makes what the transaction has changed durable and visible.
+    ///
+    /// # Errors
+    /// Those of a commit. The transaction is rolled back then.
+    pub async fn commit_block(&self) -> Result<BlockEnd, EngineError> {
+        let (end, work) = self.shared.state.lock().transaction.commit();
+        if let Err(error) = commit(work).await {
+            self.end_block(BlockEnd::RolledBack);
+            return Err(error);
+        }
+        Ok(self.end_block(end))
+    }
+
+    /// ROLLBACK.
+    pub fn roll_back_block(&self) -> BlockEnd {
+        let mut end = self.shared.state.lock().transaction.roll_back();
+        if end == BlockEnd::NoBlock && self.shared.state.lock().message.is_some() {
+            end = BlockEnd::RolledBack;
+        }
+        self.end_block(end)
+    }
+
+    /// What the end of a block does to the settings.
+    fn end_block(&self, end: BlockEnd) -> BlockEnd {
+        let mut state = self.shared.state.lock();
+        match end {
+            // Without a block it ends the transaction of the message.
+            BlockEnd::NoBlock if state.message.is_none() => return end,
+            BlockEnd::NoBlock | BlockEnd::Committed => state.settings.commit(),
+            BlockEnd::RolledBack => state.settings.roll_back(),
+        }
+        state.divide_message();
+        end
+    }
+
+    /// What AND CHAIN begins the next block with.
+    ///
+    /// # Errors
+    /// Outside of a block (25P01).
+    pub fn characteristics(&self, statement: &str) -> Result<Characteristics, EngineError> {
+        let state = self.shared.state.lock();
+        let mode = state.transaction.mode().ok_or_else(|| needs_block(statement))?;
+        let given = |name: &'static str| state.settings.get(name).map(|value| (name, value.to_owned()));
+        let settings = ["transaction_isolation", "transaction_read_only"].into_iter().filter_map(given).collect();
+        Ok(Characteristics { mode, settings })
+    }
+
+    /// SAVEPOINT.
+    ///
+    /// # Errors
+    /// Outside of a block, and for too many.
+    pub fn set_savepoint(&self, name: String) -> Result<(), EngineError> {
+        let mut state = self.shared.state.lock();
+        let settings = state.settings.clone();
+        state.transaction.set_savepoint(name, &settings)
+    }
+
+    /// RELEASE SAVEPOINT.
+    ///
+    /// # Errors
+    /// Outside of a block, and for a savepoint that does not exist.
+    pub fn release_savepoint(&self, name: &str) -> Result<(), EngineError> {
+        self.shared.state.lock().transaction.release_savepoint(name)
+    }
+
+    /// ROLLBACK TO SAVEPOINT.
+    ///
+    /// # Errors
+    /// As [`Self::release_savepoint`].
+    pub fn roll_back_to_savepoint(&self, name: &str) -> Result<(), EngineError> {
+        let mut state = self.shared.state.lock();
+        state.settings = state.transaction.roll_back_to(name)?;
+        Ok(())
+    }
+
+    /// Checks that a statement called `what` may write.
+    pub fn check_may_write(&self, what: &str) -> Result<(), EngineError> {
+        let state = self.shared.state.lock();
+        state.transaction.check_may_write(what, access_mode_of(&state.settings))
+    }
+
+    /// Puts an open transaction block into its failed state, and undoes what the message has changed when it ends.
+    pub fn fail_transaction(&self) {
+        let mut state = self.shared.state.lock();
+        state.transaction.fail();
+        if let Some(message) = &mut state.message {
+            message.has_failed = true;
+        }
+    }
+
+    /// The client has sent statements, or the next ones before the end of the same message.
+    pub fn begin_message(&self, scope: MessageScope) {
+        let mut state = self.shared.state.lock();
+        let received_us = read_clock_us();
+        match &mut state.message {
+            Some(message) => (message.received_us, message.scope) = (received_us, scope),
+            None => {
+                if state.transaction.status() == TransactionStatus::Idle {
+                    state.settings.begin();
+                }
+                state.message = Some(Message { scope, received_us, transaction_us: None, has_failed: false });
+            }
+        }
+    }
+
+    /// All that the client has sent together has been executed, or has failed. Outside of a block it is committed.
+    ///
+    /// # Errors
+    /// Those of a commit.
+    pub async fn end_message(&self) -> Result<(), EngineError> {
+        let work = {
+            let mut state = self.shared.state.lock();
+            match state.transaction.status() {
+                TransactionStatus::Idle if state.message.as_ref().is_some_and(|message| !message.has_failed) => {
+                    state.transaction.commit().1
+                }
+                _ => None,
+            }
+        };
+        let committed = commit(work).await;
+        if committed.is_err() {
+            self.fail_transaction();
+        }
+        self.close_message();
+        committed
+    }
+
+    /// As [`Self::end_message`]; what is not committed is rolled back.
+    pub fn close_message(&self) {
+        let mut state = self.shared.state.lock();
+        let Some(message) = state.message.take() else { return };
+        if state.transaction.status() != TransactionStatus::Idle {
+            return;
+        }
+        let has_failed = message.has_failed || state.transaction.has_writes();
+        state.transaction.roll_back();
+        if has_failed { state.settings.roll_back() } else { state.settings.commit() }
+    }
+}
+
+async fn commit(work: Option<Work>) -> Result<(), EngineError> {
+    match work {
+        Some(work) => to_the_end(work.commit()).await,
+        None => Ok(()),
+    }
+}

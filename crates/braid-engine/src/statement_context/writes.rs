@@ -1,0 +1,143 @@
+//! What statements read and change in their transaction.
+//!
+//! A statement takes the changes of its transaction, adds its own and [keeps](StatementContext::keep) them: until the end of the
+//! transaction, or, if it is a transaction by itself, by a commit. After a statement that fails half-way the transaction has failed.
+
+use std::sync::Arc;
+
+use braid_base::TableId;
+use braid_storage::{Catalog, NewTable, TableAppender, WriteSet};
+
+use super::StatementContext;
+use crate::EngineError;
+use crate::interrupt::to_the_end;
+use crate::settings::SettingValues;
+
+impl StatementContext {
+    /// What the next statement reads: the newest committed state, or that of its transaction, with the transaction's changes.
+    pub fn snapshot(&self) -> Arc<Catalog> {
+        let store = self.database().store();
+        let mut state = self.shared.state.lock();
+        let base = match keeps_snapshot(&state.settings) && state.is_in_transaction() {
+            true => state.transaction.fixed_snapshot(|| store.snapshot()),
+            false => store.snapshot(),
+        };
+        state.transaction.view(base)
+    }
+
+    /// Whether the next statement may read no other snapshot: all statements of its transaction read one.
+    pub fn has_fixed_snapshot(&self) -> bool {
+        let state = self.shared.state.lock();
+        keeps_snapshot(&state.settings) && state.is_in_transaction()
+    }
+
+    /// Whether the transaction has changed something, which nobody else may see.
+    pub fn has_own_writes(&self) -> bool {
+        self.shared.state.lock().transaction.has_writes()
+    }
+
+    /// Whether changes stay until a later commit.
+    pub fn is_in_transaction(&self) -> bool {
+        self.shared.state.lock().is_in_transaction()
+    }
+
+    /// Notes tables that a statement reads, if the transaction is serializable.
+    pub fn note_reads(&self, tables: impl IntoIterator<Item = TableId>) {
+        let mut state = self.shared.state.lock();
+        if isolation(&state.settings) == Some("serializable") && state.is_in_transaction() {
+            state.transaction.note_reads(tables);
+        }
+    }
+
+    /// Lets the next statement see the rows that the transaction has added.
+    ///
+    /// # Errors
+    /// What writing fails with.
+    pub async fn settle_writes(&self) -> Result<(), EngineError> {
+        if !self.shared.state.lock().transaction.is_unsettled() {
+            return Ok(());
+        }
+        let mut writes = self.take_writes();
+        writes.settle().await?;
+        self.shared.state.lock().transaction.put_writes(writes);
+        Ok(())
+    }
+
+    /// Starts adding rows to a table. They are in the transaction after [`Self::add_rows`].
+    ///
+    /// # Errors
+    /// If there is no such table.
+    pub fn append(&self, table: &str) -> Result<TableAppender, EngineError> {
+        Ok(self.database().store().write_set().append(&self.snapshot(), table)?)
+    }
+
+    /// Starts a table that appears with its rows, as [`Self::append`] does.
+    ///
+    /// # Errors
+    /// If its name is taken, or it makes no sense.
+    pub fn create_and_append(&self, table: NewTable) -> Result<TableAppender, EngineError> {
+        Ok(self.database().store().write_set().create_and_append(&self.snapshot(), table)?)
+    }
+
+    /// Adds rows to the transaction, or commits them. Returns their number.
+    ///
+    /// # Errors
+    /// What writing and commits fail with.
+    pub async fn add_rows(&self, appender: TableAppender) -> Result<u64, EngineError> {
+        let rows = appender.finish().await?;
+        let mut writes = self.take_writes();
+        let row_count = writes.add_rows(rows).await?;
+        self.keep(writes).await?;
+        Ok(row_count)
+    }
+
+    /// Changes what `change` says, of what the statement sees, in the transaction, or commits it.
+    ///
+    /// # Errors
+    /// Those of `change`, and what commits fail with.
+    pub async fn change<T, E>(
+        &self,
+        change: impl FnOnce(&mut WriteSet, &Arc<Catalog>) -> Result<T, E>,
+    ) -> Result<T, EngineError>
+    where
+        EngineError: From<E>,
+    {
+        let view = self.snapshot();
+        let mut writes = self.take_writes();
+        let before = writes.clone();
+        match change(&mut writes, &view) {
+            Ok(changed) => self.keep(writes).await.map(|()| changed),
+            Err(error) => {
+                self.shared.state.lock().transaction.put_writes(before);
+                Err(error.into())
+            }
+        }
+    }
+
+    fn take_writes(&self) -> WriteSet {
+        let taken = self.shared.state.lock().transaction.take_writes();
+        taken.unwrap_or_else(|| self.database().store().write_set())
+    }
+
+    /// Keeps changes until the end of the transaction, or commits them.
+    async fn keep(&self, writes: WriteSet) -> Result<(), EngineError> {
+        {
+            let mut state = self.shared.state.lock();
+            if state.is_in_transaction() {
+                state.transaction.put_writes(writes);
+                return Ok(());
+            }
+        }
+        to_the_end(writes.commit()).await?;
+        Ok(())
+    }
+}
+
+/// Whether all statements of a transaction read one snapshot.
+fn keeps_snapshot(settings: &SettingValues) -> bool {
+    matches!(isolation(settings), Some("repeatable read" | "serializable"))
+}
+
+fn isolation(settings: &SettingValues) -> Option<&str> {
+    settings.get("transaction_isolation").or_else(|| settings.get("default_transaction_isolation"))
+}

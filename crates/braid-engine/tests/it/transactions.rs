@@ -1,0 +1,181 @@
+//! Transactions of several statements beside each other: what is seen, what is committed, what fails.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use braid_base::{Random, SeededRandom};
+use braid_engine::{MessageScope, Session};
+use braid_testing::cases;
+
+use crate::test_db::{TestDb, run};
+
+async fn state(session: &Session, sql: &str) -> String {
+    run(session, sql).await.unwrap_err().sqlstate().to_owned()
+}
+
+#[tokio::test]
+async fn changes_are_seen_by_their_transaction_alone_until_it_commits() {
+    let db = TestDb::new().await;
+    let bob = db.database.session("bob");
+    db.run("create table t (a int);; insert into t values (1)").await;
+    db.run("begin;; insert into t values (2);; create table u (b text)").await;
+    db.check(&[("select a from t order by a", "1\n2"), ("select count(*) from u", "0")]).await;
+    assert_eq!(run(&bob, "select a from t").await.unwrap(), "1");
+    assert_eq!(state(&bob, "select * from u").await, "42P01");
+    run(&bob, "insert into t values (3)").await.unwrap();
+    db.check(&[("select a from t order by a", "1\n2\n3"), ("insert into u select a::text from t", "INSERT 0 3")]).await;
+    db.check(&[("select b from u order by b", "1\n2\n3"), ("commit", "COMMIT")]).await;
+    assert_eq!(run(&bob, "select count(*) from t, u").await.unwrap(), "9");
+    // With templates, too: what a transaction has planned is nothing for others.
+    db.run("begin;; create table v (c int);; insert into v values (7)").await;
+    db.check(&[("select c from v where c = 7", "7"), ("select c from v where c = 8", "")]).await;
+    assert_eq!(state(&bob, "select c from v where c = 7").await, "42P01");
+    db.run("rollback").await;
+    assert_eq!(db.state("select c from v where c = 7").await, "42P01");
+}
+
+#[tokio::test]
+async fn repeatable_reads_see_their_snapshot_and_their_own_changes() {
+    let db = TestDb::new().await;
+    let bob = db.database.session("bob");
+    db.run("create table t (a int);; begin isolation level repeatable read;; insert into t values (1)").await;
+    db.check(&[("select a from t", "1")]).await;
+    run(&bob, "insert into t values (2)").await.unwrap();
+    db.check(&[("select a from t", "1"), ("commit", "COMMIT"), ("select a from t order by a", "1\n2")]).await;
+}
+
+#[tokio::test]
+async fn a_serializable_transaction_fails_if_what_it_has_read_was_changed() {
+    let db = TestDb::new().await;
+    let bob = db.database.session("bob");
+    db.run("create table t (a int);; create table u (a int)").await;
+    // Write skew: each counts the other's rows and inserts its own.
+    let begin = "begin isolation level serializable";
+    for (first, second) in [(&db.session, &bob), (&bob, &db.session)] {
+        run(first, begin).await.unwrap();
+        run(second, begin).await.unwrap();
+        run(first, "insert into u select count(*) from t").await.unwrap();
+        run(second, "insert into t select count(*) from u").await.unwrap();
+        run(first, "commit").await.unwrap();
+        let error = run(second, "commit").await.unwrap_err();
+        assert_eq!(error.sqlstate(), "40001");
+        assert_eq!(error.message(), "could not serialize access due to read/write dependencies among transactions");
+    }
+    db.check(&[("select count(*) from t", "0"), ("select count(*) from u", "2")]).await;
+    // One that writes nothing, and one that has read nothing that was changed.
+    run(&bob, begin).await.unwrap();
+    db.run(begin).await;
+    db.check(&[("select count(*) from u", "2")]).await;
+    run(&bob, "insert into u select count(*) from t").await.unwrap();
+    run(&bob, "commit").await.unwrap();
+    db.check(&[("select count(*) from u", "2"), ("commit", "COMMIT")]).await;
+}
+
+#[tokio::test]
+async fn a_commit_fails_where_others_have_taken_its_name_or_its_table() {
+    let db = TestDb::new().await;
+    let bob = db.database.session("bob");
+    db.run("create table t (a int);; begin;; create table u (a int);; insert into t values (1)").await;
+    run(&bob, "create table u (b int)").await.unwrap();
+    assert_eq!(db.state("commit").await, "42P07");
+    db.check(&[("select count(*) from t", "0"), ("begin", "BEGIN"), ("insert into t values (1)", "INSERT 0 1")]).await;
+    run(&bob, "drop table t").await.unwrap();
+    assert_eq!(db.state("commit").await, "42P01");
+    db.check(&[("select 1", "1")]).await;
+}
+
+#[tokio::test]
+async fn types_belong_to_their_transaction() {
+    let db = TestDb::new().await;
+    let bob = db.database.session("bob");
+    db.run("begin;; create type mood as enum ('sad');; alter type mood add value 'ok';; create table m (x mood)").await;
+    db.run("insert into m values ('ok'), ('sad')").await;
+    db.check(&[("select x from m order by x", "sad\nok")]).await;
+    assert_eq!(state(&bob, "select 'ok'::mood").await, "42704");
+    db.run("savepoint s;; alter type mood add value 'fine';; select 'fine'::mood;; rollback to s").await;
+    assert_eq!(db.state("select 'fine'::mood").await, "22P02");
+    db.run("rollback to s;; commit").await;
+    assert_eq!(run(&bob, "select max(x) from m").await.unwrap(), "ok");
+    // A label that is added to a committed type cannot be used before the commit, as in PostgreSQL.
+    db.run("begin;; alter type mood add value 'fine'").await;
+    assert!(["22P02", "55P04"].contains(&db.state("select 'fine'::mood").await));
+    db.run("rollback;; begin;; alter type mood rename value 'ok' to 'fine'").await;
+    assert_eq!(db.state("select x from m").await, "0A000");
+    db.run("rollback;; begin;; alter type mood rename value 'ok' to 'fine';; commit").await;
+    db.check(&[("select max(x) from m", "fine")]).await;
+    // Two sessions that change the same type.
+    db.run("begin;; alter type mood add value 'a'").await;
+    run(&bob, "alter type mood add value 'b'").await.unwrap();
+    assert_eq!(db.state("commit").await, "40001");
+}
+
+#[tokio::test]
+async fn a_message_is_one_transaction() {
+    let db = TestDb::new().await;
+    let (alice, bob) = (&db.session, db.database.session("bob"));
+    db.run("create table t (a int)").await;
+    alice.begin_message(MessageScope::Message);
+    run(alice, "insert into t values (1)").await.unwrap();
+    alice.begin_message(MessageScope::Message);
+    run(alice, "insert into t values (2)").await.unwrap();
+    assert_eq!(run(alice, "select count(*) from t").await.unwrap(), "2");
+    assert_eq!(run(&bob, "select count(*) from t").await.unwrap(), "0");
+    alice.end_message().await.unwrap();
+    assert_eq!(run(&bob, "select count(*) from t").await.unwrap(), "2");
+    alice.begin_message(MessageScope::Message);
+    run(alice, "insert into t values (3)").await.unwrap();
+    assert_eq!(state(alice, "insert into t values ('x')").await, "22P02");
+    alice.end_message().await.unwrap();
+    assert_eq!(run(&bob, "select count(*) from t").await.unwrap(), "2");
+    // A block takes in what came before it in its message.
+    alice.begin_message(MessageScope::Message);
+    run(alice, "insert into t values (3);; begin").await.unwrap();
+    alice.end_message().await.unwrap();
+    run(alice, "rollback").await.unwrap();
+    assert_eq!(run(&bob, "select count(*) from t").await.unwrap(), "2");
+}
+
+/// Transfers between two tables keep the sum that every reader sees, whatever is committed, rolled back or dropped meanwhile.
+#[tokio::test(flavor = "multi_thread")]
+async fn readers_see_all_of_a_transaction_or_nothing() {
+    for case in cases!(0..6) {
+        let db = Arc::new(TestDb::new().await);
+        db.run("create table a (n int);; create table b (n int)").await;
+        let writers = (0..4).map(|writer| {
+            let session = db.database.session("w");
+            let mut random = SeededRandom::new(case.seed * 4 + writer);
+            tokio::spawn(async move {
+                let mut kept = 0;
+                for _ in 0..8 {
+                    let n = random.below(100);
+                    run(&session, "begin").await.unwrap();
+                    run(&session, &format!("insert into a values ({n})")).await.unwrap();
+                    if random.chance(1, 3) {
+                        run(&session, "savepoint s;; insert into b values (1);; rollback to s").await.unwrap();
+                    }
+                    run(&session, &format!("insert into b select -{n}")).await.unwrap();
+                    let is_kept = random.chance(2, 3);
+                    run(&session, if is_kept { "commit" } else { "rollback" }).await.unwrap();
+                    kept += usize::from(is_kept);
+                }
+                kept
+            })
+        });
+        let writers: Vec<_> = writers.collect();
+        let reader = db.database.session("r");
+        let sum = "select coalesce(sum(n), 0), count(*) from (select n from a union all select n from b) x";
+        let mut seen = BTreeSet::new();
+        while !writers.iter().all(tokio::task::JoinHandle::is_finished) {
+            let read = run(&reader, sum).await.unwrap();
+            let (total, count) = read.split_once('|').unwrap();
+            assert_eq!((total, count.parse::<usize>().unwrap() % 2), ("0", 0));
+            seen.insert(count.to_owned());
+        }
+        let mut kept = 0;
+        for writer in writers {
+            kept += writer.await.unwrap();
+        }
+        assert_eq!(run(&reader, sum).await.unwrap(), format!("0|{}", 2 * kept));
+        assert!(seen.len() > 1, "the reader ran beside the writers");
+    }
+}

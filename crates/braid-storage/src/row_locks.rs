@@ -1,0 +1,210 @@
+//! The rows that transactions are about to delete, and who waits for whom.
+//!
+//! Rules:
+//! 1. A transaction locks rows before it deletes them, all rows of a statement at once, and holds them until its write set is gone.
+//! 2. A lock is taken under the commit lock, together with the check that the newest state still has the rows. So no commit comes
+//!    between, and a lock holds what was checked.
+//! 3. Commits do not merge chunks with rows that others have locked: a row keeps its number as long as it is locked.
+//! 4. A transaction waits for one other at a time, until that one ends. The one whose wait would close a circle fails instead.
+//!
+//! Locks are bitmaps by chunk, so that a transaction may lock any number of rows.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use braid_base::{ChunkId, TableId};
+use parking_lot::Mutex;
+use tokio::sync::watch;
+
+use crate::{DeletedRows, RowDeletes, StoreError};
+
+/// What became of a request for locks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Locked {
+    /// The rows are locked, and as the statement has seen them.
+    AsSeen,
+    /// Others have changed some of them since; none is locked.
+    Changed,
+}
+
+/// The locks of all transactions.
+#[derive(Debug, Default)]
+pub(crate) struct RowLocks {
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    next_owner: u64,
+    owners: BTreeMap<u64, Owner>,
+    /// Which transaction waits for which.
+    waits: HashMap<u64, u64>,
+}
+
+#[derive(Debug)]
+struct Owner {
+    rows: BTreeMap<TableId, RowDeletes>,
+    /// Closed at its end.
+    _ended: watch::Sender<()>,
+    end: watch::Receiver<()>,
+}
+
+/// A transaction that holds locks, until it is dropped.
+#[derive(Debug)]
+pub(crate) struct LockOwner {
+    locks: Arc<RowLocks>,
+    number: u64,
+}
+
+/// The transaction that holds a lock.
+#[derive(Debug)]
+pub(crate) struct Holder {
+    number: u64,
+    end: watch::Receiver<()>,
+}
+
+impl RowLocks {
+    /// A transaction without locks.
+    pub(crate) fn owner(self: &Arc<Self>) -> LockOwner {
+        let mut state = self.state.lock();
+        let number = state.next_owner;
+        state.next_owner += 1;
+        let (ended, end) = watch::channel(());
+        state.owners.insert(number, Owner { rows: BTreeMap::new(), _ended: ended, end });
+        LockOwner { locks: Arc::clone(self), number }
+    }
+
+    /// Whether a transaction other than `owner` has locked rows of a chunk.
+    pub(crate) fn is_locked(&self, table: TableId, chunk: ChunkId, owner: Option<&LockOwner>) -> bool {
+        let state = self.state.lock();
+        let others = state.owners.iter().filter(|(number, _)| owner.is_none_or(|owner| owner.number != **number));
+        let mut of_table = others.filter_map(|(_, owner)| owner.rows.get(&table));
+        of_table.any(|rows| rows.contains_key(&chunk))
+    }
+}
+
+impl LockOwner {
+    /// Locks rows, all or none.
+    ///
+    /// # Errors
+    /// The transaction that holds one of them.
+    pub(crate) fn try_lock(&self, table: TableId, rows: &RowDeletes) -> Result<(), Holder> {
+        let mut state = self.locks.state.lock();
+        for (number, other) in state.owners.iter().filter(|(number, _)| **number != self.number) {
+            if other.rows.get(&table).is_some_and(|held| overlap(held, rows)) {
+                return Err(Holder { number: *number, end: other.end.clone() });
+            }
+        }
+        let own = state.owners.get_mut(&self.number).expect("an owner is there until it is dropped");
+        let held = own.rows.entry(table).or_default();
+        for (chunk, rows) in rows {
+            let united = held.get(chunk).map_or_else(|| rows.clone(), |held| held.union(rows));
+            held.insert(*chunk, united);
+        }
+        Ok(())
+    }
+
+    /// Waits until another transaction has ended.
+    ///
+    /// # Errors
+    /// [`StoreError::Deadlock`] if that one waits for this one, itself or through others.
+    pub(crate) async fn wait_for(&self, mut holder: Holder) -> Result<(), StoreError> {
+        let _wait = self.begin_wait(holder.number)?;
+        // The sender goes with the transaction.
+        while holder.end.changed().await.is_ok() {}
+        Ok(())
+    }
+
+    fn begin_wait(&self, holder: u64) -> Result<Wait<'_>, StoreError> {
+        let mut state = self.locks.state.lock();
+        let mut at = holder;
+        while let Some(next) = state.waits.get(&at) {
+            if *next == self.number {
+                return Err(StoreError::Deadlock);
+            }
+            at = *next;
+        }
+        state.waits.insert(self.number, holder);
+        Ok(Wait(self))
+    }
+}
+
+impl Drop for LockOwner {
+    fn drop(&mut self) {
+        self.locks.state.lock().owners.remove(&self.number);
+    }
+}
+
+/// A wait, until it is dropped.
+struct Wait<'a>(&'a LockOwner);
+
+impl Drop for Wait<'_> {
+    fn drop(&mut self) {
+        self.0.locks.state.lock().waits.remove(&self.0.number);
+    }
+}
+
+fn overlap(held: &RowDeletes, rows: &RowDeletes) -> bool {
+    rows.iter().any(|(chunk, rows)| held.get(chunk).is_some_and(|held| DeletedRows::first_common(held, rows).is_some()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    fn rows(rows: &[(u32, u32)]) -> RowDeletes {
+        let mut deletes = RowDeletes::new();
+        for (chunk, row) in rows {
+            deletes.entry(ChunkId(*chunk)).or_insert_with(|| DeletedRows::none(100)).insert(*row);
+        }
+        deletes
+    }
+
+    const TABLE: TableId = TableId(7);
+
+    #[test]
+    fn rows_are_locked_by_one_transaction_until_it_ends() {
+        let locks = Arc::new(RowLocks::default());
+        let (one, other) = (locks.owner(), locks.owner());
+        one.try_lock(TABLE, &rows(&[(1, 5), (2, 6)])).unwrap();
+        other.try_lock(TABLE, &rows(&[(1, 6), (3, 5)])).unwrap();
+        one.try_lock(TABLE, &rows(&[(1, 5), (1, 7)])).unwrap();
+        assert_eq!(other.try_lock(TABLE, &rows(&[(9, 1), (1, 7)])).unwrap_err().number, one.number);
+        other.try_lock(TableId(8), &rows(&[(1, 7)])).unwrap();
+        assert!(locks.is_locked(TABLE, ChunkId(2), None) && locks.is_locked(TABLE, ChunkId(2), Some(&other)));
+        assert!(!locks.is_locked(TABLE, ChunkId(2), Some(&one)) && !locks.is_locked(TABLE, ChunkId(9), None));
+        drop(one);
+        other.try_lock(TABLE, &rows(&[(1, 7)])).unwrap();
+        assert!(!locks.is_locked(TABLE, ChunkId(2), None));
+    }
+
+    #[tokio::test]
+    async fn a_wait_ends_with_the_holder_and_circles_are_refused() {
+        let locks = Arc::new(RowLocks::default());
+        let owners: Vec<LockOwner> = (0..3).map(|_| locks.owner()).collect();
+        for (at, owner) in owners.iter().enumerate() {
+            owner.try_lock(TABLE, &rows(&[(at as u32, 0)])).unwrap();
+        }
+        let wants = |owner: usize, chunk: u32| owners[owner].try_lock(TABLE, &rows(&[(chunk, 0)])).unwrap_err();
+        let first = owners[0].wait_for(wants(0, 1));
+        let second = owners[1].wait_for(wants(1, 2));
+        tokio::pin!(first, second);
+        for wait in [&mut first, &mut second] {
+            assert!(tokio::time::timeout(Duration::from_millis(5), wait).await.is_err(), "it waits");
+        }
+        assert!(matches!(owners[2].wait_for(wants(2, 0)).await, Err(StoreError::Deadlock)));
+        // An abandoned wait is none.
+        let holder = owners[0].try_lock(TABLE, &rows(&[(2, 0)])).unwrap_err();
+        assert_eq!(holder.number, owners[2].number);
+        let fourth = locks.owner();
+        fourth.try_lock(TABLE, &rows(&[(4, 0)])).unwrap();
+        let waits = fourth.wait_for(fourth.try_lock(TABLE, &rows(&[(0, 0)])).unwrap_err());
+        drop(waits);
+        let fifth = locks.owner();
+        let holder = fifth.try_lock(TABLE, &rows(&[(4, 0)])).unwrap_err();
+        drop(fourth);
+        fifth.wait_for(holder).await.unwrap();
+    }
+}

@@ -1,0 +1,338 @@
+//! The write set of a transaction: all that it changes, before it is committed.
+//!
+//! Statements of a transaction read a [`WriteSet::view`]: a catalog that nobody else has, with the transaction's changes on top of
+//! committed tables. A commit puts the same changes on top of the newest catalog, whatever was committed meanwhile, and switches to
+//! it once: all of them become durable and visible together, or none.
+//!
+//! | module | contents |
+//! |---|---|
+//! | [`table_writes`] | the rows for one table, until they are committed |
+//! | [`next_version`] | a table's version with added rows |
+//! | [`type_edits`] | changes of the enumerated types |
+//! | [`commit`] | the way of a write set into the newest catalog |
+//!
+//! Rules:
+//! 1. A clone is a savepoint: what is written later does not change it. It shares files and rows.
+//! 2. What only a transaction has is named by numbers that no manifest has: versions and catalogs from [`PRIVATE_SEQUENCE`](crate::PRIVATE_SEQUENCE), chunks
+//!    from [`PRIVATE_CHUNKS`](crate::PRIVATE_CHUNKS). So plans, results and segments that are kept by number are never taken for committed ones.
+//! 3. Files are doomed until a commit names them: they go with the last clone.
+//! 4. Added rows need no order among transactions. A table that was dropped or altered meanwhile, a name that was taken, or a type
+//!    that was changed by others fails the commit, and nothing of it is visible.
+
+mod commit;
+mod next_version;
+mod table_writes;
+mod type_edits;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use braid_base::TableId;
+use futures::future::BoxFuture;
+
+use crate::catalog::{Catalog, NewTable, TableEntry};
+use crate::row_locks::LockOwner;
+use crate::store_shared::{CommitLock, StoreShared};
+use crate::table_appender::{AppendedRows, TableAppender, Target};
+use crate::{DeletedRows, Locked, RowDeletes, Store, StoreError, TableDef, TableVersion, TypeChanges};
+
+use next_version::NextVersion;
+use table_writes::{Base, TableWrites};
+use type_edits::TypeEdits;
+
+/// What a transaction changes.
+#[derive(Clone)]
+pub struct WriteSet {
+    shared: Arc<StoreShared>,
+    tables: BTreeMap<TableId, TableWrites>,
+    types: Option<TypeEdits>,
+    /// The locked rows, of all clones.
+    locks: Option<Arc<LockOwner>>,
+}
+
+impl Store {
+    /// The write set of a transaction that begins.
+    pub fn write_set(&self) -> WriteSet {
+        WriteSet::new(Arc::clone(self.shared()))
+    }
+
+    /// Deletes rows of a table; durable when it returns. Returns the table's new version.
+    ///
+    /// # Errors
+    /// [`StoreError::UnknownTable`], [`StoreError::RowConflict`], and what commits can fail with.
+    pub fn delete_rows<'a>(
+        &'a self,
+        table: &'a str,
+        deletes: &'a RowDeletes,
+    ) -> BoxFuture<'a, Result<Arc<TableVersion>, StoreError>> {
+        Box::pin(self.delete_rows_unboxed(table, deletes))
+    }
+
+    async fn delete_rows_unboxed(&self, table: &str, deletes: &RowDeletes) -> Result<Arc<TableVersion>, StoreError> {
+        let (snapshot, mut writes) = (self.snapshot(), self.write_set());
+        writes.delete_rows(&snapshot, table, deletes)?;
+        let catalog = writes.commit().await?;
+        catalog.table(table).cloned().ok_or_else(|| StoreError::UnknownTable { table: table.to_owned() })
+    }
+}
+
+impl WriteSet {
+    pub(crate) fn new(shared: Arc<StoreShared>) -> Self {
+        Self { shared, tables: BTreeMap::new(), types: None, locks: None }
+    }
+
+    /// Whether nothing is changed.
+    pub fn is_empty(&self) -> bool {
+        self.tables.is_empty() && self.types.is_none()
+    }
+
+    /// Whether there are rows that [`Self::view`] does not show before [`Self::settle`].
+    pub fn is_unsettled(&self) -> bool {
+        self.tables.values().any(TableWrites::is_unsettled)
+    }
+
+    /// Creates an empty table. `view` is what the statement sees.
+    ///
+    /// # Errors
+    /// [`StoreError::TableExists`], [`StoreError::TypeExists`], [`StoreError::UnknownType`], [`StoreError::InvalidTable`].
+    pub fn create_table(&mut self, view: &Catalog, table: NewTable) -> Result<Arc<TableDef>, StoreError> {
+        let def = Arc::new(self.defined(view, table)?);
+        self.tables.insert(def.id, TableWrites::new(Arc::clone(&def), Base::New));
+        Ok(def)
+    }
+
+    /// The definition of a new table.
+    fn defined(&self, view: &Catalog, table: NewTable) -> Result<TableDef, StoreError> {
+        let def = self.shared.define(table)?;
+        if view.table(&def.name).is_some() {
+            return Err(StoreError::TableExists { table: def.name });
+        }
+        view.check_types_of(&def)?;
+        Ok(def)
+    }
+
+    /// Drops a table.
+    ///
+    /// # Errors
+    /// [`StoreError::UnknownTable`].
+    pub fn drop_table(&mut self, view: &Catalog, name: &str) -> Result<(), StoreError> {
+        let def = named(view, name)?;
+        match self.tables.get(&def.id).is_some_and(|writes| writes.base == Base::New) {
+            true => drop(self.tables.remove(&def.id)),
+            false => drop(self.tables.insert(def.id, TableWrites::new(Arc::clone(def), Base::Dropped))),
+        }
+        Ok(())
+    }
+
+    /// Removes all rows of a table: those of the transaction, and those that are committed before it.
+    ///
+    /// # Errors
+    /// [`StoreError::UnknownTable`].
+    pub fn truncate_table(&mut self, view: &Catalog, name: &str) -> Result<(), StoreError> {
+        let def = named(view, name)?;
+        let is_new = self.tables.get(&def.id).is_some_and(|writes| writes.base == Base::New);
+        let base = if is_new { Base::New } else { Base::Emptied };
+        self.tables.insert(def.id, TableWrites::new(Arc::clone(def), base));
+        Ok(())
+    }
+
+    /// Locks committed rows of a table, which a statement has seen and is about to delete, until this write set and its clones are
+    /// gone. Waits while other transactions hold some of them.
+    ///
+    /// # Errors
+    /// [`StoreError::Deadlock`], and [`StoreError::UnknownTable`] if the table was dropped.
+    pub fn lock_rows<'a>(
+        &'a mut self,
+        table: TableId,
+        rows: &'a RowDeletes,
+    ) -> BoxFuture<'a, Result<Locked, StoreError>> {
+        Box::pin(async move {
+            if rows.values().all(DeletedRows::is_empty) {
+                return Ok(Locked::AsSeen);
+            }
+            let owner = Arc::clone(self.locks.get_or_insert_with(|| Arc::new(self.shared.row_locks.owner())));
+            loop {
+                let holder = {
+                    let lock = CommitLock::acquire(&self.shared).await?;
+                    let newest = lock.catalog();
+                    let unknown = || StoreError::UnknownTable { table: table.to_string() };
+                    let version = newest.by_id(table).ok_or_else(unknown)?;
+                    if version.check_has_rows(rows).is_err() {
+                        return Ok(Locked::Changed);
+                    }
+                    match owner.try_lock(table, rows) {
+                        Ok(()) => return Ok(Locked::AsSeen),
+                        Err(holder) => holder,
+                    }
+                };
+                owner.wait_for(holder).await?;
+            }
+        })
+    }
+
+    /// Deletes rows of a table that `view` has, none of which is deleted there.
+    ///
+    /// # Errors
+    /// [`StoreError::UnknownTable`].
+    pub fn delete_rows(&mut self, view: &Catalog, name: &str, deletes: &RowDeletes) -> Result<(), StoreError> {
+        let def = named(view, name)?;
+        if deletes.values().all(DeletedRows::is_empty) {
+            return Ok(());
+        }
+        let writes = self.tables.entry(def.id).or_insert_with(|| TableWrites::new(Arc::clone(def), Base::Newest));
+        writes.delete(deletes);
+        Ok(())
+    }
+
+    /// Starts adding rows to a table that `view` has. They are in the write set after [`Self::add_rows`].
+    ///
+    /// # Errors
+    /// [`StoreError::UnknownTable`].
+    pub fn append(&self, view: &Catalog, name: &str) -> Result<TableAppender, StoreError> {
+        Ok(TableAppender::to_existing(Arc::clone(&self.shared), Arc::clone(named(view, name)?)))
+    }
+
+    /// Starts a table that appears with its rows, at [`Self::add_rows`].
+    ///
+    /// # Errors
+    /// As [`Self::create_table`].
+    pub fn create_and_append(&self, view: &Catalog, table: NewTable) -> Result<TableAppender, StoreError> {
+        Ok(TableAppender::to_new(Arc::clone(&self.shared), Arc::new(self.defined(view, table)?)))
+    }
+
+    /// Adds rows; returns their number. A table of [`Self::create_and_append`] is created with them.
+    ///
+    /// # Errors
+    /// [`StoreError::UnknownTable`] when the transaction has dropped the table, [`StoreError::Conflict`] when others have altered it
+    /// since the transaction's first change of it, and what writing fails with.
+    pub fn add_rows(&mut self, rows: AppendedRows) -> BoxFuture<'_, Result<u64, StoreError>> {
+        Box::pin(async move {
+            let row_count = rows.row_count;
+            let base = match rows.target {
+                Target::Existing if row_count == 0 => return Ok(0),
+                Target::Existing => Base::Newest,
+                Target::New => Base::New,
+            };
+            let writes =
+                self.tables.entry(rows.def.id).or_insert_with(|| TableWrites::new(Arc::clone(&rows.def), base));
+            if writes.base == Base::Dropped {
+                return Err(StoreError::UnknownTable { table: rows.def.name.clone() });
+            }
+            if writes.def != rows.def {
+                return Err(StoreError::Conflict { what: format!("table \"{}\"", rows.def.name) });
+            }
+            writes.add(&self.shared, rows).await?;
+            Ok(row_count)
+        })
+    }
+
+    /// Changes types as `change` says, of what the statement sees. Values of types that others have too keep the labels that are
+    /// committed: a transaction cannot use a label that it has added to one.
+    ///
+    /// # Errors
+    /// Those of `change`.
+    pub fn change_types<T, E>(
+        &mut self,
+        view: &Arc<Catalog>,
+        change: impl FnOnce(&mut TypeChanges<'_>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let mut changes = TypeChanges::new(&self.shared, Arc::clone(view));
+        let result = change(&mut changes)?;
+        if let Some(types) = changes.into_changed() {
+            let base = self.types.take().map_or_else(|| view.types_by_oid().clone(), TypeEdits::into_base);
+            self.types = Some(TypeEdits::new(base, types));
+            self.announce_new_types();
+        }
+        Ok(result)
+    }
+
+    /// Whether a committed type, or a label of one, has another name: statements of the transaction still see the old one.
+    pub fn renames_types(&self) -> bool {
+        self.types.as_ref().is_some_and(TypeEdits::has_renamed)
+    }
+
+    /// Makes the definitions of types that the transaction has created those that its statements see: after a change, and where a
+    /// savepoint takes the place of later changes.
+    pub fn announce_new_types(&self) {
+        let new = self.types.iter().flat_map(TypeEdits::added);
+        new.for_each(|known| known.id.redefine(Arc::clone(&known.definition)));
+    }
+
+    /// Writes the rows that are only in memory, so that [`Self::view`] shows them. Nothing becomes durable.
+    ///
+    /// # Errors
+    /// What writing fails with.
+    pub fn settle(&mut self) -> BoxFuture<'_, Result<(), StoreError>> {
+        Box::pin(async move {
+            for writes in self.tables.values_mut() {
+                writes.settle(&self.shared).await?;
+            }
+            Ok(())
+        })
+    }
+
+    /// What the transaction's statements see: the committed state `base` with these changes. A table that others have dropped stays
+    /// dropped. One that others have altered is shown with its new columns; the commit will fail.
+    pub fn view(&self, base: &Catalog) -> Arc<Catalog> {
+        let sequence = self.shared.next_private_sequence();
+        let mut view = base.numbered(sequence);
+        if let Some(types) = &self.types {
+            view.set_types(types.shown_on(base.types_by_oid()));
+        }
+        for (id, writes) in &self.tables {
+            let entry = match writes.base {
+                Base::Dropped => None,
+                Base::New => Some(writes.version(&writes.def, None, sequence)),
+                Base::Emptied => base.by_id(*id).map(|version| writes.version(&version.def, None, sequence)),
+                Base::Newest => base.by_id(*id).map(|version| writes.version(&version.def, Some(version), sequence)),
+            };
+            view.remove(*id);
+            if let Some(version) = entry {
+                view.shadow(TableEntry::of_view(Arc::new(version)));
+            }
+        }
+        Arc::new(view)
+    }
+}
+
+impl TableWrites {
+    fn version(&self, def: &Arc<TableDef>, base: Option<&Arc<TableVersion>>, sequence: u64) -> TableVersion {
+        let base = base.map(|base| Arc::new(base.without_rows_left(self.deletes(), sequence)));
+        let mut next = NextVersion::of(base.as_ref(), def);
+        self.own_files().for_each(|own| next.add(&own.written, own.first_chunk, |at| own.deleted_at(at)));
+        next.version(sequence)
+    }
+}
+
+fn named<'a>(view: &'a Catalog, name: &str) -> Result<&'a Arc<TableDef>, StoreError> {
+    let version = view.table(name).ok_or_else(|| StoreError::UnknownTable { table: name.to_owned() })?;
+    Ok(&version.def)
+}
+
+impl TableAppender {
+    /// Makes all rows durable and visible, in a transaction of their own; returns the table's new version and the number of rows
+    /// added. Dropping the future before it is ready leaves open whether the rows are added: all or none.
+    ///
+    /// # Errors
+    /// [`StoreError::UnknownTable`] when the table was dropped meanwhile, [`StoreError::TableExists`] when a new one's name was taken
+    /// meanwhile, and as [`Self::append`].
+    pub fn commit(self) -> BoxFuture<'static, Result<(Arc<TableVersion>, u64), StoreError>> {
+        Box::pin(async move {
+            let (mut writes, def) = (WriteSet::new(Arc::clone(&self.shared)), Arc::clone(self.def()));
+            let rows = self.finish().await?;
+            let row_count = writes.add_rows(rows).await?;
+            let catalog = writes.commit().await?;
+            match catalog.by_id(def.id) {
+                Some(version) => Ok((Arc::clone(version), row_count)),
+                None => Err(StoreError::UnknownTable { table: def.name.clone() }),
+            }
+        })
+    }
+}
+
+impl fmt::Debug for WriteSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WriteSet").field("tables", &self.tables.len()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,225 @@
+//! The way of a write set into the newest catalog.
+//!
+//! The rows that fill no chunk are merged with the table's small chunks and written on the assumption that no other commit to the
+//! table comes first; if one does, they are written again under the commit lock, which excludes others.
+
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
+
+use braid_base::{ChunkId, EnumTypeId, TableId};
+use futures::future::BoxFuture;
+
+use super::table_writes::{Base, TableWrites};
+use super::{NextVersion, WriteSet};
+use crate::catalog::{Catalog, TableEntry};
+use crate::data_file::DataFile;
+use crate::data_file_header::DataFileId;
+use crate::row_locks::LockOwner;
+use crate::store_shared::{Commit, CommitLock, StoreShared};
+use crate::table_appender::chunk_writer::{ChunkWriter, Durability, WrittenFile};
+use crate::table_appender::row_buffer::RowBuffer;
+use crate::table_appender::tail_merge::{Tail, write_tail};
+use crate::{ChunkMeta, StoreError, TableVersion};
+
+/// What a commit asks of the newest state before it changes it.
+type Check = Box<dyn FnOnce(&Catalog) -> Result<(), StoreError> + Send>;
+
+/// The recent rows of a table, written for the version that they are added to.
+struct Written {
+    /// The number of that version, if the rows are merged with some of its chunks.
+    on: Option<u64>,
+    /// These chunks.
+    merged: Vec<ChunkId>,
+    more: Option<WrittenFile>,
+    tail: Option<Tail>,
+}
+
+impl WriteSet {
+    /// Makes all changes durable and visible; returns the state with them. Dropping the future before it is ready leaves open whether
+    /// they are made: all or none.
+    ///
+    /// # Errors
+    /// As [`Self::commit_checked`].
+    pub fn commit(self) -> BoxFuture<'static, Result<Arc<Catalog>, StoreError>> {
+        self.commit_checked(|_| Ok(()))
+    }
+
+    /// As [`Self::commit`], if `check` allows it for the newest state, which does not change meanwhile.
+    ///
+    /// # Errors
+    /// Those of `check`; [`StoreError::UnknownTable`], [`StoreError::TableExists`], [`StoreError::TypeExists`],
+    /// [`StoreError::UnknownType`], [`StoreError::Conflict`] for what others have committed; and what commits can fail with.
+    pub fn commit_checked(
+        self,
+        check: impl FnOnce(&Catalog) -> Result<(), StoreError> + Send + 'static,
+    ) -> BoxFuture<'static, Result<Arc<Catalog>, StoreError>> {
+        Box::pin(self.commit_unboxed(Box::new(check)))
+    }
+
+    async fn commit_unboxed(self, check: Check) -> Result<Arc<Catalog>, StoreError> {
+        let shared = Arc::clone(&self.shared);
+        if self.is_empty() {
+            return Ok(shared.snapshot());
+        }
+        let mut written = BTreeMap::new();
+        let assumed = shared.snapshot();
+        for (id, writes) in &self.tables {
+            written.insert(*id, writes.write(&shared, &assumed, self.locks.as_deref()).await?);
+        }
+        let lock = CommitLock::acquire(&shared).await?;
+        let newest = lock.catalog();
+        check(&newest)?;
+        for (id, writes) in &self.tables {
+            let newest_number = writes.version_to_fill(&newest)?.map(|version| version.sequence);
+            let is_locked = |chunk: &ChunkId| shared.row_locks.is_locked(*id, *chunk, self.locks.as_deref());
+            let (on, merged) = (written[id].on, &written[id].merged);
+            if on.is_some_and(|on| Some(on) != newest_number) || merged.iter().any(is_locked) {
+                // Frees its file before it is written again.
+                written.remove(id);
+                written.insert(*id, writes.write(&shared, &newest, self.locks.as_deref()).await?);
+            }
+        }
+        let commit = self.onto(&newest, written)?;
+        let catalog = lock.publish(commit).await?;
+        Ok(catalog)
+    }
+
+    /// The next state.
+    fn onto(&self, newest: &Catalog, mut written: BTreeMap<TableId, Written>) -> Result<Commit, StoreError> {
+        let sequence = newest.sequence() + 1;
+        let mut catalog = newest.numbered(sequence);
+        let (mut added, mut removed) = (Vec::new(), Vec::new());
+        if let Some(types) = &self.types {
+            catalog.set_types(types.committed_on(newest.types_by_oid())?);
+        }
+        let is_gone = |(_, writes): &(&TableId, &TableWrites)| writes.base == Base::Dropped;
+        for (id, writes) in self.tables.iter().filter(is_gone) {
+            removed.extend(files_besides(writes.version_to_fill(newest)?, &HashSet::new()));
+            catalog.remove(*id);
+        }
+        for (id, writes) in self.tables.iter().filter(|table| !is_gone(table)) {
+            if writes.base == Base::New && catalog.table(&writes.def.name).is_some() {
+                return Err(StoreError::TableExists { table: writes.def.name.clone() });
+            }
+            let written = written.remove(id).expect("each table's rows are written");
+            let next_chunk = newest.entry(*id).map_or(0, |entry| entry.next_chunk_id);
+            let (entry, files) = writes.next_entry(newest, written, (sequence, next_chunk), &mut removed)?;
+            added.extend(files);
+            catalog.put(entry);
+        }
+        for (_, writes) in self.tables.iter().filter(|table| !is_gone(table)) {
+            catalog.check_types_of(&writes.def)?;
+        }
+        if let Some(known) =
+            self.types.iter().flat_map(|types| types.removed()).find(|known| is_used(&catalog, known.id))
+        {
+            return Err(StoreError::Conflict { what: format!("type \"{}\"", known.definition.name) });
+        }
+        Ok(Commit { catalog, added, removed })
+    }
+}
+
+fn is_used(catalog: &Catalog, id: EnumTypeId) -> bool {
+    catalog.columns_of_type(id).next().is_some()
+}
+
+/// The files of a version that are not among these.
+fn files_besides(version: Option<&Arc<TableVersion>>, used: &HashSet<DataFileId>) -> Vec<Arc<DataFile>> {
+    let files = version.into_iter().flat_map(|version| version.chunks.iter().map(|chunk| &chunk.file));
+    let mut files: Vec<Arc<DataFile>> = files.filter(|file| !used.contains(&file.id())).cloned().collect();
+    files.sort_unstable_by_key(|file| file.id());
+    files.dedup_by_key(|file| file.id());
+    files
+}
+
+impl TableWrites {
+    /// The committed version that the changes are of; `None` for a new table.
+    fn version_to_fill<'a>(&self, catalog: &'a Catalog) -> Result<Option<&'a Arc<TableVersion>>, StoreError> {
+        match (self.base, catalog.by_id(self.def.id)) {
+            (Base::New, _) => Ok(None),
+            (_, None) => Err(StoreError::UnknownTable { table: self.def.name.clone() }),
+            // Rows of another definition have no place in it, and no definition takes the place of a newer one.
+            (Base::Newest | Base::Emptied, Some(version)) if version.def != self.def => {
+                Err(StoreError::Conflict { what: format!("table \"{}\"", self.def.name) })
+            }
+            (_, Some(version)) => Ok(Some(version)),
+        }
+    }
+
+    /// The version that rows are added to: a committed one without the rows that are deleted; `None` if it has no chunks of others.
+    ///
+    /// # Errors
+    /// [`StoreError::RowConflict`] if others have deleted a row.
+    fn base(&self, catalog: &Catalog, sequence: u64) -> Result<Option<Arc<TableVersion>>, StoreError> {
+        let conflict = |conflict| StoreError::RowConflict { table: self.def.name.clone(), conflict };
+        match self.version_to_fill(catalog)?.filter(|_| self.base == Base::Newest) {
+            Some(version) if self.deletes().is_empty() => Ok(Some(Arc::clone(version))),
+            Some(version) => Ok(Some(Arc::new(version.without_rows(self.deletes(), sequence).map_err(conflict)?))),
+            None => Ok(None),
+        }
+    }
+
+    /// Writes the recent rows for a commit to this state. Behind full chunks of the same transaction there is nothing to merge them
+    /// with, and chunks with rows that others have locked are left alone.
+    async fn write(
+        &self,
+        shared: &Arc<StoreShared>,
+        catalog: &Catalog,
+        owner: Option<&LockOwner>,
+    ) -> Result<Written, StoreError> {
+        let base = self.base(catalog, catalog.sequence())?;
+        let mut rows = RowBuffer::default();
+        self.recent_rows().for_each(|batch| rows.push(batch));
+        let mut writer = ChunkWriter::new(Arc::clone(shared), Arc::clone(&self.def));
+        while let Some(full) = rows.pop_full() {
+            writer.push(full).await?;
+        }
+        let more = writer.finish(Durability::Synced).await?;
+        let merges = more.is_none() && self.full_files().next().is_none();
+        let chunks: &[Arc<ChunkMeta>] = match &base {
+            Some(base) if merges => &base.chunks,
+            _ => &[],
+        };
+        let is_locked = |chunk: &Arc<ChunkMeta>| shared.row_locks.is_locked(self.def.id, chunk.id, owner);
+        let free = chunks.iter().rposition(is_locked).map_or(0, |at| at + 1);
+        let tail = write_tail(shared, &self.def, &chunks[free..], rows.take_rest()).await?;
+        let replaced = tail.as_ref().map_or(0, |tail| tail.replaced);
+        let merged = chunks[chunks.len() - replaced..].iter().map(|chunk| chunk.id).collect();
+        // Its number in that state, not that of a version without rows.
+        let on = self.version_to_fill(catalog)?.filter(|_| merges && self.base == Base::Newest);
+        Ok(Written { on: on.map(|version| version.sequence), merged, more, tail })
+    }
+
+    /// The table's entry in the next state, and its new files.
+    fn next_entry(
+        &self,
+        newest: &Catalog,
+        written: Written,
+        (sequence, mut next_chunk): (u64, u32),
+        removed: &mut Vec<Arc<DataFile>>,
+    ) -> Result<(TableEntry, Vec<Arc<DataFile>>), StoreError> {
+        let mut next = NextVersion::of(self.base(newest, sequence)?.as_ref(), &self.def);
+        let Written { more, tail, .. } = written;
+        next.drop_last(tail.as_ref().map_or(0, |tail| tail.replaced));
+        let mut files = Vec::new();
+        let mut first_chunk = |written: &WrittenFile| {
+            let first = next_chunk;
+            let count = u32::try_from(written.chunks.len()).expect("2^32 chunks are 2^49 rows");
+            next_chunk = next_chunk.checked_add(count).expect("2^32 chunks are 2^49 rows");
+            first
+        };
+        for own in self.full_files() {
+            next.add(&own.written, first_chunk(&own.written), |at| own.deleted_at(at));
+            files.push(Arc::clone(&own.written.file));
+        }
+        for written in more.into_iter().chain(tail.map(|tail| tail.written)) {
+            next.add(&written, first_chunk(&written), |_| None);
+            files.push(written.file);
+        }
+        let used = next.files();
+        // Of files whose rows were all deleted again nothing is left.
+        files.retain(|file| used.contains(&file.id()));
+        removed.extend(files_besides(self.version_to_fill(newest)?, &used));
+        Ok((TableEntry::new(Arc::new(next.version(sequence)), next_chunk), files))
+    }
+}

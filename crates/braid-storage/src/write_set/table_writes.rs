@@ -1,0 +1,221 @@
+//! The rows that a transaction adds to one table and deletes from it, until they are committed.
+//!
+//! Full chunks are in synced files. Rows that fill no chunk are *recent*: they stay in memory until the commit, which merges them
+//! with the table's small chunks. If a statement of the transaction reads the table first, they are also written to a volatile file.
+//! Recent rows are merged as small chunks are ([`tail_merge`](crate::table_appender::tail_merge)), so that any number of statements
+//! leaves few of these files. They are those of less than two chunks: larger parts become synced files.
+
+use std::sync::Arc;
+
+use arrow::array::{BooleanArray, RecordBatch};
+use arrow::compute::filter_record_batch;
+use braid_base::{CHUNK_ROWS, ChunkId};
+
+use crate::store_shared::StoreShared;
+use crate::table_appender::AppendedRows;
+use crate::table_appender::chunk_writer::{ChunkWriter, Durability, WrittenFile};
+use crate::table_appender::row_buffer::{CHUNK_BYTES_MAX, ChunkRows};
+use crate::table_appender::tail_merge::{ChunkSize, merge_count};
+use crate::{DeletedRows, RowDeletes, StoreError, TableDef};
+
+/// What the rows are added to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Base {
+    /// To what is committed when they are.
+    Newest,
+    /// To nothing: what is committed is removed.
+    Emptied,
+    /// To nothing: the transaction creates the table.
+    New,
+    /// The table is dropped.
+    Dropped,
+}
+
+/// The changes of one table.
+#[derive(Clone)]
+pub(super) struct TableWrites {
+    pub(super) def: Arc<TableDef>,
+    pub(super) base: Base,
+    full: Vec<OwnFile>,
+    recent: Vec<Recent>,
+    /// Deleted rows of chunks that are committed.
+    deletes: RowDeletes,
+}
+
+/// A file that only the transaction has.
+#[derive(Clone)]
+pub(super) struct OwnFile {
+    pub(super) written: Arc<WrittenFile>,
+    /// The number of its first chunk in views; the others follow.
+    pub(super) first_chunk: u32,
+    /// Rows of its chunks that the transaction has deleted again, by the chunks' numbers in views.
+    deleted: RowDeletes,
+}
+
+/// Rows that fill no chunk.
+#[derive(Clone)]
+struct Recent {
+    rows: ChunkRows,
+    /// Where the transaction's statements read them.
+    file: Option<OwnFile>,
+}
+
+impl TableWrites {
+    pub(super) fn new(def: Arc<TableDef>, base: Base) -> Self {
+        Self { def, base, full: Vec::new(), recent: Vec::new(), deletes: RowDeletes::new() }
+    }
+
+    /// Whether some rows are in no file.
+    pub(super) fn is_unsettled(&self) -> bool {
+        self.recent.iter().any(|recent| recent.file.is_none())
+    }
+
+    /// The files with all rows that are in files.
+    pub(super) fn own_files(&self) -> impl Iterator<Item = &OwnFile> {
+        self.full.iter().chain(self.recent.iter().filter_map(|recent| recent.file.as_ref()))
+    }
+
+    /// The files of full chunks.
+    pub(super) fn full_files(&self) -> impl Iterator<Item = &OwnFile> {
+        self.full.iter()
+    }
+
+    /// Rows of committed chunks that are deleted.
+    pub(super) fn deletes(&self) -> &RowDeletes {
+        &self.deletes
+    }
+
+    /// Deletes rows, none of which is deleted in the transaction's view.
+    pub(super) fn delete(&mut self, deletes: &RowDeletes) {
+        for (chunk, rows) in deletes.iter().filter(|(_, rows)| !rows.is_empty()) {
+            let of_recent =
+                self.recent.iter_mut().find(|recent| recent.file.as_ref().is_some_and(|own| own.has(*chunk)));
+            if let Some(recent) = of_recent {
+                // Its file is written again without them, if it is read again.
+                (recent.rows, recent.file) = (recent.rows.without(rows), None);
+                continue;
+            }
+            let of_full = self.full.iter_mut().find(|own| own.has(*chunk));
+            unite(of_full.map_or(&mut self.deletes, |own| &mut own.deleted), *chunk, rows);
+        }
+        self.recent.retain(|recent| recent.rows.row_count > 0);
+    }
+
+    /// The rows that fill no chunk.
+    pub(super) fn recent_rows(&self) -> impl Iterator<Item = &RecordBatch> {
+        self.recent.iter().flat_map(|recent| &recent.rows.batches)
+    }
+
+    /// Adds rows.
+    pub(super) async fn add(&mut self, shared: &Arc<StoreShared>, rows: AppendedRows) -> Result<(), StoreError> {
+        if let Some(full) = rows.full {
+            self.full.push(OwnFile::of(shared, full));
+        }
+        if rows.rest.row_count == 0 {
+            return Ok(());
+        }
+        match self.recent.pop() {
+            Some(Recent { rows: mut last, file: None }) if fits(&last, &rows.rest) => {
+                rows.rest.batches.into_iter().for_each(|batch| last.push(batch));
+                last.unite_last(&self.def.arrow_schema());
+                self.recent.push(Recent { rows: last, file: None });
+            }
+            last => {
+                self.recent.extend(last);
+                self.write_large(shared).await?;
+                self.recent.push(Recent { rows: rows.rest, file: None });
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts all rows into files.
+    pub(super) async fn settle(&mut self, shared: &Arc<StoreShared>) -> Result<(), StoreError> {
+        while let Some(at) = self.recent.iter().position(|recent| recent.file.is_none()) {
+            let later = self.recent.split_off(at + 1);
+            let new = self.recent.pop().expect("it was found");
+            let sizes: Vec<ChunkSize> = self.recent.iter().rev().map(|recent| recent.rows.size()).collect();
+            let merged = self.recent.len() - merge_count(&sizes, new.rows.size());
+            let mut all = ChunkRows::default();
+            let earlier: Vec<Recent> = self.recent.drain(merged..).collect();
+            earlier.iter().chain([&new]).flat_map(|part| &part.rows.batches).for_each(|batch| all.push(batch.clone()));
+            let written = write(shared, &self.def, all.clone(), Durability::Volatile).await?;
+            self.recent.push(Recent { rows: all, file: Some(OwnFile::of(shared, written)) });
+            self.recent.extend(later);
+        }
+        self.write_large(shared).await
+    }
+
+    /// Writes parts of half a chunk and more to synced files, and forgets their rows.
+    async fn write_large(&mut self, shared: &Arc<StoreShared>) -> Result<(), StoreError> {
+        while let Some(at) = self.recent.iter().position(|recent| is_large(&recent.rows)) {
+            let rows = self.recent[at].rows.clone();
+            let written = write(shared, &self.def, rows, Durability::Synced).await?;
+            self.recent.remove(at);
+            self.full.push(OwnFile::of(shared, written));
+        }
+        Ok(())
+    }
+}
+
+impl OwnFile {
+    fn of(shared: &StoreShared, written: WrittenFile) -> Self {
+        let first_chunk = shared.next_private_chunks(written.chunks.len());
+        Self { written: Arc::new(written), first_chunk, deleted: RowDeletes::new() }
+    }
+
+    fn has(&self, chunk: ChunkId) -> bool {
+        chunk.0.checked_sub(self.first_chunk).is_some_and(|at| (at as usize) < self.written.chunks.len())
+    }
+
+    /// The deleted rows of its chunk at a place; `None` if there are none.
+    pub(super) fn deleted_at(&self, at: usize) -> Option<&DeletedRows> {
+        self.deleted.get(&ChunkId(self.first_chunk + at as u32))
+    }
+}
+
+fn unite(deletes: &mut RowDeletes, chunk: ChunkId, rows: &DeletedRows) {
+    let united = deletes.get(&chunk).map_or_else(|| rows.clone(), |deleted| deleted.union(rows));
+    deletes.insert(chunk, united);
+}
+
+impl ChunkRows {
+    /// The rows but these, by their numbers from 0.
+    fn without(&self, deleted: &DeletedRows) -> Self {
+        let mut left = Self::default();
+        let mut first = 0;
+        for batch in &self.batches {
+            let numbers = first..first + batch.num_rows() as u32;
+            first = numbers.end;
+            let kept: BooleanArray = numbers.map(|row| Some(!deleted.contains(row))).collect();
+            let batch = filter_record_batch(batch, &kept).expect("a mask has a value for each row");
+            if batch.num_rows() > 0 {
+                left.push(batch);
+            }
+        }
+        left
+    }
+
+    fn size(&self) -> ChunkSize {
+        ChunkSize { rows: self.row_count, bytes: self.bytes() }
+    }
+}
+
+fn fits(last: &ChunkRows, more: &ChunkRows) -> bool {
+    last.row_count + more.row_count <= CHUNK_ROWS && last.bytes() + more.bytes() <= CHUNK_BYTES_MAX
+}
+
+fn is_large(rows: &ChunkRows) -> bool {
+    rows.row_count >= CHUNK_ROWS / 2 || rows.bytes() >= CHUNK_BYTES_MAX / 2
+}
+
+async fn write(
+    shared: &Arc<StoreShared>,
+    def: &Arc<TableDef>,
+    rows: ChunkRows,
+    durability: Durability,
+) -> Result<WrittenFile, StoreError> {
+    let mut writer = ChunkWriter::new(Arc::clone(shared), Arc::clone(def));
+    writer.push(rows).await?;
+    Ok(writer.finish(durability).await?.expect("rows make a file"))
+}
