@@ -88,6 +88,13 @@ impl Session {
             }
             Command::Sql(ast::Statement::Explain { .. }) => explain::prepare(context, statement, declared).await,
             Command::Sql(ast::Statement::Insert(insert)) => dml::prepare(context, statement, insert, declared).await,
+            Command::Sql(ast::Statement::Update(update)) => {
+                dml::prepare_update(context, statement, (None, update), declared).await
+            }
+            Command::Sql(ast::Statement::Delete(delete)) => {
+                dml::prepare_delete(context, statement, (None, delete), declared).await
+            }
+            Command::Sql(ast::Statement::Query(query)) => prepare_change(context, statement, query, declared).await,
             Command::Sql(ast::Statement::ShowVariable { variable }) => {
                 Ok(Prepared { parameter_types: Vec::new(), schema: Some(session_control::show_schema(variable)) })
             }
@@ -189,6 +196,11 @@ impl Session {
                 }
                 S::Explain { .. } => explain::execute(context, statement, params, interrupt).await,
                 S::Insert(insert) => dml::execute(context, statement, insert, params).await,
+                S::Update(update) => dml::update(context, statement, (None, update), params).await,
+                S::Delete(delete) => dml::delete(context, statement, (None, delete), params).await,
+                S::Query(query) if matches!(kind, StatementKind::Update | StatementKind::Delete) => {
+                    change_rows(context, statement, query, params).await
+                }
                 S::CreateTable(create) if create.query.is_some() => {
                     table::create_table_as(context, statement, create, table::Rows::All).await
                 }
@@ -302,9 +314,48 @@ impl fmt::Debug for Session {
     }
 }
 
+/// `WITH … UPDATE` and `WITH … DELETE`.
+async fn change_rows(
+    context: &StatementContext,
+    statement: &Statement,
+    query: &ast::Query,
+    params: &BoundParameters,
+) -> Result<Outcome, EngineError> {
+    let with = query.with.as_ref();
+    match &*query.body {
+        ast::SetExpr::Update(ast::Statement::Update(update)) => {
+            dml::update(context, statement, (with, update), params).await
+        }
+        ast::SetExpr::Delete(ast::Statement::Delete(delete)) => {
+            dml::delete(context, statement, (with, delete), params).await
+        }
+        _ => Err(EngineError::unsupported("this statement behind WITH is not supported")),
+    }
+}
+
+async fn prepare_change(
+    context: &StatementContext,
+    statement: &Statement,
+    query: &ast::Query,
+    declared: &[Option<ParameterType>],
+) -> Result<Prepared, EngineError> {
+    let with = query.with.as_ref();
+    match &*query.body {
+        ast::SetExpr::Update(ast::Statement::Update(update)) => {
+            dml::prepare_update(context, statement, (with, update), declared).await
+        }
+        ast::SetExpr::Delete(ast::Statement::Delete(delete)) => {
+            dml::prepare_delete(context, statement, (with, delete), declared).await
+        }
+        _ => Ok(Prepared { parameter_types: Vec::new(), schema: None }),
+    }
+}
+
 fn write_name(kind: StatementKind) -> &'static str {
     match kind {
         StatementKind::Insert => "INSERT",
+        StatementKind::Update => "UPDATE",
+        StatementKind::Delete => "DELETE",
         StatementKind::CopyFrom => "COPY FROM",
         StatementKind::CreateTable => "CREATE TABLE",
         StatementKind::CreateType => "CREATE TYPE",
@@ -319,8 +370,6 @@ fn write_name(kind: StatementKind) -> &'static str {
 fn unsupported_statement(statement: &ast::Statement) -> EngineError {
     use ast::Statement as S;
     let what = match statement {
-        S::Update(_) => "UPDATE",
-        S::Delete(_) => "DELETE",
         S::Merge(_) => "MERGE",
         S::Prepare { .. } | S::Execute { .. } => {
             return EngineError::unsupported("PREPARE and EXECUTE as statements are not supported")
@@ -349,8 +398,7 @@ mod tests {
     #[test]
     fn refusals_name_the_statement() {
         for (sql, words) in [
-            ("update t set a = 1", "UPDATE is not supported yet"),
-            ("delete from t", "DELETE is not supported yet"),
+            ("merge into t using u on t.a = u.a when matched then delete", "MERGE is not supported yet"),
             ("create view v as select 1", "CREATE VIEW is not supported"),
             ("create index on t (a)", "CREATE INDEX is not supported"),
             ("alter table t add column b int", "ALTER TABLE is not supported"),

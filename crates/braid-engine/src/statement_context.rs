@@ -11,6 +11,7 @@ mod transactions;
 mod writes;
 
 pub(crate) use transactions::Characteristics;
+pub(crate) use writes::RowChange;
 
 use std::fmt;
 use std::future::Future;

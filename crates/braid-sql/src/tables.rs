@@ -5,6 +5,12 @@ use std::sync::Arc;
 
 use crate::{SqlError, SqlType};
 
+/// A schema that no text can name: the table of a name in it is one that a statement changes, with its rows' identities.
+pub const CHANGED_TABLE_SCHEMA: &str = "\0changed";
+
+/// The relation, and its only column, that has the identities of the changed table's rows. `*` and names of tables do not reach them.
+pub const ROW_IDS: &str = "\0row";
+
 /// The tables of a database.
 pub trait Tables: fmt::Debug {
     /// The table of this name; `None` if there is none. Names without a schema are looked for in the schemas of the

@@ -19,6 +19,8 @@ use parking_lot::Mutex;
 
 use super::computed_tables;
 use super::server_facts::StatementServer;
+use braid_sql::tables::CHANGED_TABLE_SCHEMA;
+
 use crate::names::SCHEMA_NAME;
 use crate::statement_context::StatementContext;
 use crate::table_names::search_path;
@@ -46,7 +48,7 @@ impl SnapshotTables {
 impl SnapshotTables {
     /// The table of a name in a schema.
     fn table_in(&self, schema: &str, name: &str) -> Result<Option<Arc<TableEntry>>, SqlError> {
-        if schema == SCHEMA_NAME {
+        if [SCHEMA_NAME, CHANGED_TABLE_SCHEMA].contains(&schema) {
             let Some(version) = self.snapshot.table(name) else { return Ok(None) };
             self.found.lock().push(version.def.clone());
             self.context.note_reads([version.def.id]);

@@ -13,6 +13,10 @@ pub enum StatementKind {
     Explain,
     /// INSERT.
     Insert,
+    /// UPDATE.
+    Update,
+    /// DELETE.
+    Delete,
     /// COPY … FROM.
     CopyFrom,
     /// COPY … TO.
@@ -65,6 +69,8 @@ impl StatementKind {
                 S::Query(query) => kind_of_query(query),
                 S::Explain { .. } => Self::Explain,
                 S::Insert(_) => Self::Insert,
+                S::Update(_) => Self::Update,
+                S::Delete(_) => Self::Delete,
                 S::CreateTable(_) => Self::CreateTable,
                 S::Drop { object_type: ast::ObjectType::Table, .. } => Self::DropTable,
                 S::Truncate(_) => Self::Truncate,
@@ -89,7 +95,7 @@ impl StatementKind {
     /// Whether it changes the database.
     pub fn writes(self) -> bool {
         let is_of_types = matches!(self, Self::CreateType | Self::AlterType | Self::DropType);
-        let is_of_rows = matches!(self, Self::Insert | Self::CopyFrom | Self::Truncate);
+        let is_of_rows = matches!(self, Self::Insert | Self::Update | Self::Delete | Self::CopyFrom | Self::Truncate);
         is_of_types || is_of_rows || matches!(self, Self::CreateTable | Self::DropTable)
     }
 
@@ -108,7 +114,9 @@ impl StatementKind {
 fn kind_of_query(query: &ast::Query) -> StatementKind {
     match &*query.body {
         ast::SetExpr::Insert(_) => StatementKind::Insert,
-        ast::SetExpr::Update(_) | ast::SetExpr::Delete(_) | ast::SetExpr::Merge(_) => StatementKind::Unsupported,
+        ast::SetExpr::Update(_) => StatementKind::Update,
+        ast::SetExpr::Delete(_) => StatementKind::Delete,
+        ast::SetExpr::Merge(_) => StatementKind::Unsupported,
         _ => StatementKind::Query,
     }
 }
@@ -157,8 +165,10 @@ mod tests {
             ("rollback to savepoint a", RollbackTo),
             ("savepoint a", Savepoint),
             ("release savepoint a", Savepoint),
-            ("update t set a = 1", Unsupported),
-            ("delete from t", Unsupported),
+            ("update t set a = 1", Update),
+            ("with x as (select 1) update t set a = 1", Update),
+            ("delete from t", Delete),
+            ("with x as (select 1) delete from t", Delete),
             ("truncate t", Truncate),
             ("create view v as select 1", Unsupported),
             ("create index on t (a)", Unsupported),

@@ -6,12 +6,24 @@
 use std::sync::Arc;
 
 use braid_base::TableId;
-use braid_storage::{Catalog, NewTable, TableAppender, WriteSet};
+use braid_storage::{AppendedRows, Catalog, Locked, NewTable, RowDeletes, TableAppender, TableDef, WriteSet};
 
 use super::StatementContext;
 use crate::EngineError;
 use crate::interrupt::to_the_end;
 use crate::settings::SettingValues;
+
+/// Rows to delete, and rows to add in their places.
+pub struct RowChange {
+    /// Their table.
+    pub table: Arc<TableDef>,
+    /// Rows of committed chunks.
+    pub committed: RowDeletes,
+    /// Rows that the transaction has added.
+    pub own: RowDeletes,
+    /// The rows to add.
+    pub appended: Option<AppendedRows>,
+}
 
 impl StatementContext {
     /// What the next statement reads: the newest committed state, or that of its transaction, with the transaction's changes.
@@ -89,6 +101,29 @@ impl StatementContext {
         let row_count = writes.add_rows(rows).await?;
         self.keep(writes).await?;
         Ok(row_count)
+    }
+
+    /// Deletes rows and adds others, in the transaction or by a commit, if the rows are as the statement has seen them. False if others
+    /// have changed some of them: nothing is changed then.
+    ///
+    /// # Errors
+    /// What locks, writing and commits fail with.
+    pub async fn change_rows(&self, change: RowChange) -> Result<bool, EngineError> {
+        let RowChange { table, committed, mut own, appended } = change;
+        let mut writes = self.take_writes();
+        if writes.lock_rows(table.id, &committed).await? == Locked::Changed {
+            self.shared.state.lock().transaction.put_writes(writes);
+            return Ok(false);
+        }
+        let view = writes.view(&self.database().store().snapshot());
+        own.extend(committed);
+        writes.delete_rows(&view, &table.name, &own)?;
+        drop(view);
+        if let Some(rows) = appended {
+            writes.add_rows(rows).await?;
+        }
+        self.keep(writes).await?;
+        Ok(true)
     }
 
     /// Changes what `change` says, of what the statement sees, in the transaction, or commits it.

@@ -179,3 +179,155 @@ async fn readers_see_all_of_a_transaction_or_nothing() {
         assert!(seen.len() > 1, "the reader ran beside the writers");
     }
 }
+
+/// Each of four sessions adds to one counter and moves amounts between accounts: no update is lost, whether a statement is a
+/// transaction or a block has several, and whatever is inserted meanwhile.
+#[tokio::test(flavor = "multi_thread")]
+async fn no_update_is_lost() {
+    let db = TestDb::new().await;
+    db.run("create table c (n int);; insert into c values (0)").await;
+    db.run(
+        "create table accounts (id int, amount int);; insert into accounts select i, 100 from generate_series(1, 5) i",
+    )
+    .await;
+    let sessions = (0..4).map(|client| {
+        let session = db.database.session("s");
+        let mut random = SeededRandom::new(client);
+        tokio::spawn(async move {
+            let mut deadlocks = 0;
+            for step in 0..10 {
+                run(&session, "update c set n = n + 1").await.unwrap();
+                run(&session, &format!("insert into accounts values ({}, 0)", 100 + step)).await.unwrap();
+                let (from, to, amount) = (1 + random.below(5), 1 + random.below(5), random.below(20));
+                run(&session, "begin").await.unwrap();
+                let mut moved =
+                    run(&session, &format!("update accounts set amount = amount - {amount} where id = {from}")).await;
+                if moved.is_ok() {
+                    moved =
+                        run(&session, &format!("update accounts set amount = amount + {amount} where id = {to}")).await;
+                }
+                match moved {
+                    Ok(_) => drop(run(&session, "commit").await.unwrap()),
+                    Err(error) => {
+                        assert_eq!(error.sqlstate(), "40P01", "{error:?}");
+                        deadlocks += 1;
+                        run(&session, "rollback").await.unwrap();
+                    }
+                }
+            }
+            deadlocks
+        })
+    });
+    let sessions: Vec<_> = sessions.collect();
+    let mut deadlocks = 0;
+    for session in sessions {
+        deadlocks += session.await.unwrap();
+    }
+    db.check(&[("select n from c", "40"), ("select sum(amount), count(*) from accounts", "500|45")]).await;
+    println!("{deadlocks} deadlocks");
+    assert!(db.database.store().check(|_| {}).await.is_sound());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_change_waits_for_another_one_of_the_same_row() {
+    let db = TestDb::new().await;
+    let bob = db.database.session("bob");
+    db.run("create table t (a int, b int);; insert into t values (1, 0), (2, 0)").await;
+    db.run("begin;; update t set b = 1 where a = 1").await;
+    // Another row is free, also of the same chunk.
+    run(&bob, "update t set b = 5 where a = 2").await.unwrap();
+    let waiting = tokio::spawn({
+        let bob = bob.clone();
+        async move { run(&bob, "update t set b = b + 10 where a = 1").await }
+    });
+    tokio::time::sleep(std::time::Duration::from_millis(30)).await;
+    assert!(!waiting.is_finished());
+    db.run("commit").await;
+    assert_eq!(waiting.await.unwrap().unwrap(), "UPDATE 1");
+    db.check(&[("select a, b from t order by a", "1|11\n2|5")]).await;
+    // After a rollback the row is as it was.
+    db.run("begin;; delete from t where a = 1").await;
+    let waiting = tokio::spawn({
+        let bob = bob.clone();
+        async move { run(&bob, "update t set b = 12 where b = 11").await }
+    });
+    tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    db.run("rollback").await;
+    assert_eq!(waiting.await.unwrap().unwrap(), "UPDATE 1");
+    // A snapshot that is older than a change of the same row.
+    db.run("begin isolation level repeatable read;; select * from t").await;
+    run(&bob, "update t set b = 0 where a = 1").await.unwrap();
+    assert_eq!(db.state("update t set b = 1 where a = 1").await, "40001");
+    db.run("rollback").await;
+    // Two that wait for each other.
+    db.run("begin;; update t set b = 1 where a = 1").await;
+    run(&bob, "begin;; update t set b = 2 where a = 2").await.unwrap();
+    let waiting = tokio::spawn({
+        let bob = bob.clone();
+        async move { run(&bob, "update t set b = 2 where a = 1").await }
+    });
+    tokio::time::sleep(std::time::Duration::from_millis(30)).await;
+    assert_eq!(db.state("update t set b = 1 where a = 2").await, "40P01");
+    db.run("rollback").await;
+    assert_eq!(waiting.await.unwrap().unwrap(), "UPDATE 1");
+    run(&bob, "commit").await.unwrap();
+    db.check(&[("select a, b from t order by a", "1|2\n2|2")]).await;
+}
+
+#[tokio::test]
+async fn changes_of_rows_are_those_of_a_model() {
+    for case in cases!(0..12) {
+        let mut random = case.random();
+        let db = TestDb::new().await;
+        db.run("create table t (a int, b int)").await;
+        let (mut model, mut saved): (Vec<(i64, i64)>, Vec<(i64, i64)>) = (Vec::new(), Vec::new());
+        let (mut next, mut in_block) = (0, false);
+        for _ in 0..40 {
+            let (modulus, rest) = (1 + random.below(6) as i64, random.below(3) as i64);
+            let is_hit = |row: &(i64, i64)| row.0 % modulus == rest;
+            match random.below(9) {
+                0..3 => {
+                    let count = 1 + random.below(20) as i64;
+                    db.run(&format!(
+                        "insert into t select i, i % 7 from generate_series({next}, {}) i",
+                        next + count - 1
+                    ))
+                    .await;
+                    model.extend((next..next + count).map(|a| (a, a % 7)));
+                    next += count;
+                }
+                3..5 => {
+                    db.run(&format!("update t set b = b * 2 + 1, a = a where a % {modulus} = {rest}")).await;
+                    model.iter_mut().filter(|row| is_hit(row)).for_each(|row| row.1 = (row.1 * 2 + 1) % (1 << 20));
+                    db.run("update t set b = b % 1048576").await;
+                }
+                5 => {
+                    db.run(&format!("delete from t where a % {modulus} = {rest}")).await;
+                    model.retain(|row| !is_hit(row));
+                }
+                6 if !in_block => {
+                    db.run("begin").await;
+                    (in_block, saved) = (true, model.clone());
+                }
+                7 if in_block => {
+                    db.run("savepoint s;; delete from t where b % 2 = 0;; update t set b = 0;; rollback to s").await;
+                }
+                8 if in_block => {
+                    let is_kept = random.chance(2, 3);
+                    db.run(if is_kept { "commit" } else { "rollback" }).await;
+                    in_block = false;
+                    if !is_kept {
+                        model.clone_from(&saved);
+                    }
+                }
+                _ => {}
+            }
+            let mut rows: Vec<String> = model.iter().map(|(a, b)| format!("{a}|{b}")).collect();
+            rows.sort();
+            let mut found: Vec<String> =
+                run(&db.session, "select a, b from t").await.unwrap().lines().map(str::to_owned).collect();
+            found.sort();
+            assert_eq!(found, rows);
+        }
+    }
+}

@@ -17,6 +17,7 @@ use crate::pg_catalog::TypeId;
 use crate::relation::{Expansion, JoinKind, Output, Query, Relation, SetFunctionCall, TableScan};
 use crate::search_path::SYSTEM_SCHEMA;
 use crate::syntax::{is_no_table_name, is_rows_from, is_unnamed, join_name};
+use crate::tables::{CHANGED_TABLE_SCHEMA, ROW_IDS};
 use crate::values::Value;
 use crate::{SqlError, SqlState, SqlType};
 
@@ -354,19 +355,30 @@ impl Binder<'_> {
                 sql_type: column.sql_type,
             })
             .collect();
-        let relation = Relation::Table(TableScan {
+        let mut scan = TableScan {
             table: table.id,
             name: table.name.clone(),
             columns: columns.iter().map(|column| column.id).collect(),
             sample: None,
-        });
+        };
         let names = ScopeRelation {
             schema: Some(table.schema.clone()),
             table: Some(table.id),
             primary_key: table.primary_key.clone(),
             ..ScopeRelation::named(table.name.clone(), columns).with_own_fields()
         };
-        Ok(FromItem { relation, names: vec![self.aliased(names, alias)?] })
+        let mut names = vec![self.aliased(names, alias)?];
+        if schema == Some(CHANGED_TABLE_SCHEMA) {
+            let sql_type = SqlType::of(TypeId::INT8);
+            let id = self.new_column(ROW_IDS, sql_type);
+            scan.columns.push(id);
+            let row_ids = vec![ScopeColumn { name: ROW_IDS.to_owned(), id, sql_type }];
+            names.push(ScopeRelation {
+                has_visible_columns: false,
+                ..ScopeRelation::named(ROW_IDS.to_owned(), row_ids)
+            });
+        }
+        Ok(FromItem { relation: Relation::Table(scan), names })
     }
 
     /// A function's rows, or the only value of one that returns no set.

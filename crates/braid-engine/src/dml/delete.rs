@@ -1,0 +1,55 @@
+//! DELETE.
+
+use sqlparser::ast::{Delete, FromTable, With};
+
+use super::changed_rows::{ChangedRows, Target};
+use crate::bound_parameters::BoundParameters;
+use crate::front_end;
+use crate::statement_context::StatementContext;
+use crate::{EngineError, Outcome, ParameterType, Prepared, Statement};
+
+/// `[WITH …] DELETE FROM t [USING …] [WHERE …]`
+pub(crate) async fn delete(
+    context: &StatementContext,
+    statement: &Statement,
+    (with, delete): (Option<&With>, &Delete),
+    parameters: &BoundParameters,
+) -> Result<Outcome, EngineError> {
+    let target = target(context, delete)?;
+    let count = rows(&target, with, delete).change(context, statement, parameters).await?;
+    Ok(Outcome::done(format!("DELETE {count}")))
+}
+
+/// The types of a DELETE's parameters.
+pub(crate) async fn prepare_delete(
+    context: &StatementContext,
+    statement: &Statement,
+    (with, delete): (Option<&With>, &Delete),
+    declared: &[Option<ParameterType>],
+) -> Result<Prepared, EngineError> {
+    let target = target(context, delete)?;
+    let stored_in = rows(&target, with, delete).stored_in()?;
+    let parameter_types = front_end::insert_parameters(context, statement, &stored_in, declared).await?;
+    Ok(Prepared { parameter_types, schema: None })
+}
+
+fn rows<'a>(target: &'a Target, with: Option<&With>, delete: &Delete) -> ChangedRows<'a> {
+    let others = delete.using.clone().unwrap_or_default();
+    ChangedRows { target, with: with.cloned(), others, condition: delete.selection.clone(), values: Vec::new() }
+}
+
+/// Refuses clauses that are not supported.
+fn target(context: &StatementContext, delete: &Delete) -> Result<Target, EngineError> {
+    let refused = [
+        (delete.returning.is_some() || delete.output.is_some(), "DELETE … RETURNING"),
+        (!delete.order_by.is_empty() || delete.limit.is_some(), "DELETE … LIMIT"),
+        (!delete.tables.is_empty(), "DELETE from several tables"),
+    ];
+    if let Some((_, what)) = refused.iter().find(|(given, _)| *given) {
+        return Err(EngineError::unsupported(format!("{what} is not supported")));
+    }
+    match &delete.from {
+        FromTable::WithFromKeyword(tables) if tables.len() == 1 => Target::of(context, &tables[0]),
+        _ => Err(EngineError::unsupported("DELETE from several tables is not supported")),
+    }
+}
