@@ -32,7 +32,8 @@ id!(
     ChunkId(u32), "k"
 );
 id!(
-    /// A column's ordinal in its table's definition, from 0.
+    /// A column of one table, for as long as the table lives. Allocated upward per table and not reused. It says nothing of
+    /// the column's place in a definition, which is a plain `usize`.
     ColumnId(u16), "c"
 );
 id!(

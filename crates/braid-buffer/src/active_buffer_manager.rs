@@ -69,8 +69,8 @@ pub struct Delivery<C> {
     pub chunk: ChunkId,
     /// Index of the chunk in the scan's version.
     pub chunk_index: usize,
-    /// The segments, in the order of the scan's columns.
-    pub segments: Vec<C>,
+    /// The segments, in the order of the scan's columns; `None` for one that is in memory without the buffer.
+    pub segments: Vec<Option<C>>,
 }
 
 /// What the shell has to do after an event.
@@ -342,8 +342,11 @@ impl<V: TableShape, C: Clone> ActiveBufferManager<V, C> {
         let (table, scan) = (&self.state.tables[key.table], self.state.scan(key));
         let chunk = table.chunks[position].id;
         let content = |column: &ColumnId| {
+            if table.chunks[position].in_memory.contains(usize::from(column.0)) {
+                return None;
+            }
             let segment = table.segment_id(position, *column);
-            self.contents.get(&segment).expect("a delivered chunk is in memory").clone()
+            Some(self.contents.get(&segment).expect("a delivered chunk is in memory").clone())
         };
         Delivery {
             scan: scan.id,
@@ -467,8 +470,10 @@ impl<V: TableShape, C: Clone> ActiveBufferManager<V, C> {
         let key = ChunkKey { table: load.scan.table, position: load.position };
         // Held, so that completing a chunk does not evict what is there of it.
         self.state.begin_load(key);
+        let of_version = self.columns_read_through(load);
         let chunk = &self.state.tables[key];
-        let mut attempts = vec![chunk.missing(&load.columns), chunk.missing(&load.least_columns)];
+        let missing = |columns: &BitSet| chunk.missing(&columns.iter_common(&of_version).collect());
+        let mut attempts = vec![missing(&load.columns), missing(&load.least_columns)];
         attempts.dedup();
         let begun = attempts.into_iter().find(|missing| {
             let bytes = self.state.tables[key].bytes_of(missing);
@@ -487,13 +492,21 @@ impl<V: TableShape, C: Clone> ActiveBufferManager<V, C> {
         true
     }
 
+    /// The columns of the version through which a load reads its chunk. Scans of other versions may read columns that were
+    /// dropped or added in between; those have loads of their own.
+    fn columns_read_through(&self, load: &LoadChoice) -> BitSet {
+        let version = &self.versions[&self.state.scan(load.scan).id];
+        version.columns().iter().map(|column| usize::from(column.0)).collect()
+    }
+
     fn plan_reads(&mut self, load: &LoadChoice, missing: &BitSet) {
         let table = &self.state.tables[load.scan.table];
         let chunk = table.chunks[load.position].id;
         let version = self.versions[&table.scan(load.scan.slot).id].clone();
         let index = version.chunk_index(chunk).expect("a scan's chunk is in its version");
         let segments = missing.iter().map(|column| ColumnId(column as u16));
-        let segments = segments.map(|column| (column, version.place(index, column))).collect();
+        let place = |column| version.place(index, column).expect("what is in memory is not missing");
+        let segments = segments.map(|column| (column, place(column))).collect();
         self.loads.begin((table.id, chunk), version, index, segments);
     }
 

@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use braid_base::{ByteSize, ChunkId, Clock, ColumnId, ScanId};
 use braid_io::Device;
-use braid_storage::Segment;
+use braid_storage::{Segment, TableVersion};
 use parking_lot::Mutex;
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
@@ -62,9 +62,10 @@ struct Shared {
     timer_runs: bool,
 }
 
-/// The consumers of a scan that wait, in the order in which they asked, and what ended the scan if something did.
-#[derive(Default)]
+/// What a scan reads, its consumers that wait, in the order in which they asked, and what ended the scan if something did.
 struct Waiters {
+    version: Arc<TableVersion>,
+    columns: Vec<ColumnId>,
     queue: VecDeque<(u64, oneshot::Sender<Answer>)>,
     error: Option<BufferError>,
 }
@@ -74,6 +75,19 @@ struct Afterwards {
     answers: Vec<(oneshot::Sender<Answer>, Answer)>,
     actions: Actions<StoredTable, Arc<Segment>>,
     timer_us: Option<u64>,
+}
+
+impl Waiters {
+    /// The segments of a delivered chunk, with those that are in memory without the buffer.
+    fn with_memory(&self, chunk: usize, delivered: Vec<Option<Arc<Segment>>>) -> Vec<Arc<Segment>> {
+        let chunk = &self.version.chunks[chunk];
+        let in_memory = |column: &ColumnId| {
+            let memory = chunk.segment(*column).memory();
+            memory.expect("what is not delivered is in memory").segment().clone()
+        };
+        let segments = delivered.into_iter().zip(&self.columns);
+        segments.map(|(segment, column)| segment.unwrap_or_else(|| in_memory(column))).collect()
+    }
 }
 
 impl BufferManager {
@@ -91,12 +105,14 @@ impl BufferManager {
     /// A scan whose chunks do not fit the buffer gets a handle that answers [`BufferError::TooLarge`].
     pub fn register(self: &Arc<Self>, request: ScanRequest) -> CooperativeScanHandle {
         let ScanRequest { version, chunks, columns, in_order } = request;
+        let waiters =
+            Waiters { version: version.clone(), columns: columns.clone(), queue: VecDeque::new(), error: None };
         let demand = ScanDemand { chunks, columns, in_order };
         let mut shared = self.shared.lock();
         let now_us = self.clock.now_us();
         let registered = shared.machine.register(StoredTable(version), demand, now_us);
         if let Ok(scan) = registered {
-            shared.scans.insert(scan, Waiters::default());
+            shared.scans.insert(scan, waiters);
         }
         shared.scheduling_us += self.clock.now_us() - now_us;
         drop(shared);
@@ -166,7 +182,8 @@ impl BufferManager {
             let waiters = shared.scans.get_mut(&delivery.scan).expect("a scan with a waiter is registered");
             let (_, sender) = waiters.queue.pop_front().expect("a delivery is for a waiter");
             let (scan, chunk) = (delivery.scan, delivery.chunk);
-            let pinned = PinnedChunk::new(self.clone(), scan, chunk, delivery.chunk_index, delivery.segments);
+            let segments = waiters.with_memory(delivery.chunk_index, delivery.segments);
+            let pinned = PinnedChunk::new(self.clone(), scan, chunk, delivery.chunk_index, segments);
             answers.push((sender, Some(Ok(pinned))));
         }
         for scan in actions.ended.drain(..) {

@@ -205,7 +205,7 @@ impl BufferState {
         let reads_nothing = self.tables[key.table].columns_of(key.slot).is_empty();
         for position in positions.iter() {
             let chunk = &mut self.tables[key.table].chunks[position];
-            if reads_nothing || !chunk.resident.is_empty() || !chunk.loading.is_empty() {
+            if reads_nothing || !chunk.in_memory.is_empty() || !chunk.resident.is_empty() || !chunk.loading.is_empty() {
                 self.set_interest(key, position, interest);
             } else {
                 chunk.interested.set(key.slot.0, interest == Interest::Wanted);
@@ -382,6 +382,7 @@ impl BufferState {
     /// Gives a ready chunk to a scan: its segments are pinned, the scan no longer wants it.
     pub fn deliver(&mut self, key: ScanKey, position: usize, now_us: u64) {
         let columns = self.tables[key.table].columns_of(key.slot).clone();
+        let columns = self.tables[key.table].chunks[position].to_read(&columns).into_owned();
         for column in columns.iter() {
             self.pin(ChunkKey { table: key.table, position }, column);
         }
@@ -427,6 +428,7 @@ impl BufferState {
         let position = self.tables[key.table].position(chunk).expect("a pinned chunk is not forgotten");
         self.tables[key.table].chunks[position].pins -= 1;
         let columns = self.tables[key.table].columns_of(key.slot).clone();
+        let columns = self.tables[key.table].chunks[position].to_read(&columns).into_owned();
         for column in columns.iter().filter(|&column| !pin.lent.contains(column)) {
             self.unpin(ChunkKey { table: key.table, position }, column);
         }

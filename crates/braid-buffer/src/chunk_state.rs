@@ -3,6 +3,8 @@
 //! A chunk is addressed by its *position*: its rank among the chunks of the table that the buffer knows, by identity.
 //! Identities are allocated upward, so positions follow the order of rows, and sets of chunks are bit sets.
 
+use std::borrow::Cow;
+
 use braid_base::ChunkId;
 
 use crate::bit_set::BitSet;
@@ -10,7 +12,7 @@ use crate::bit_set::BitSet;
 /// A segment in memory.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ResidentSegment {
-    /// Ordinal of the column.
+    /// Id of the column.
     pub column: usize,
     /// Deliveries of this segment that have not been consumed yet.
     pub pins: u32,
@@ -29,8 +31,12 @@ pub(crate) struct ResidentSegment {
 pub(crate) struct ChunkState {
     /// Identity.
     pub id: ChunkId,
-    /// Bytes of each column's segment.
-    pub bytes: Box<[u32]>,
+    /// Bytes of each column's segment, by the column's id: of the columns of the versions it was learned from, else 0.
+    pub bytes: Vec<u32>,
+    /// Columns whose segments are in memory without the buffer: they are always ready, and take no bytes of it.
+    pub in_memory: BitSet,
+    /// Which of the table's sets of columns it was learned with last.
+    pub column_set: usize,
     /// Columns in memory.
     pub cached: BitSet,
     /// Columns that a load under way will bring; their bytes are reserved.
@@ -58,10 +64,12 @@ pub(crate) enum Readiness {
 
 impl ChunkState {
     /// A chunk without segments in memory.
-    pub fn new(id: ChunkId, bytes: Box<[u32]>) -> Self {
+    pub fn new(id: ChunkId, column_set: usize) -> Self {
         Self {
             id,
-            bytes,
+            bytes: Vec::new(),
+            in_memory: BitSet::new(),
+            column_set,
             cached: BitSet::new(),
             loading: BitSet::new(),
             interested: BitSet::new(),
@@ -73,6 +81,7 @@ impl ChunkState {
 
     /// How far the chunk is from being ready for a scan of `columns`.
     pub fn readiness(&self, columns: &BitSet) -> Readiness {
+        let columns = self.to_read(columns);
         if columns.is_subset(&self.cached) {
             Readiness::Available
         } else if columns.is_subset_of_union(&self.cached, &self.loading) {
@@ -80,6 +89,14 @@ impl ChunkState {
         } else {
             Readiness::Cold
         }
+    }
+
+    /// Of `columns` those that are read from the disk to be in memory.
+    pub fn to_read<'a>(&self, columns: &'a BitSet) -> Cow<'a, BitSet> {
+        if self.in_memory.is_empty() {
+            return Cow::Borrowed(columns);
+        }
+        Cow::Owned(columns.iter().filter(|&column| !self.in_memory.contains(column)).collect())
     }
 
     /// Bytes of all segments of `columns`.
@@ -94,13 +111,15 @@ impl ChunkState {
 
     /// Bytes of the segments of `columns` that are neither in memory nor on their way.
     pub fn bytes_missing(&self, columns: &BitSet) -> u64 {
+        // A segment that is not read has no bytes.
         let missing = columns.iter().filter(|&column| !self.cached.contains(column) && !self.loading.contains(column));
         missing.map(|column| u64::from(self.bytes[column])).sum()
     }
 
     /// The segments of `columns` that are neither in memory nor on their way.
     pub fn missing(&self, columns: &BitSet) -> BitSet {
-        columns.iter().filter(|&column| !self.cached.contains(column) && !self.loading.contains(column)).collect()
+        let is_missing = |column: &usize| !self.cached.contains(*column) && !self.loading.contains(*column);
+        self.to_read(columns).iter().filter(is_missing).collect()
     }
 
     /// The segment of `column`, if it is in memory.

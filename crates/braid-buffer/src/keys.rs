@@ -1,7 +1,7 @@
 //! Where the books keep tables, scans and chunks: newtypes for indices that could be taken for one another.
 //!
 //! The members of a [`BitSet`](crate::bit_set::BitSet) are plain numbers: slots in a set of scans, positions in a set of
-//! chunks, ordinals in a set of columns.
+//! chunks, ids in a set of columns.
 
 /// Index of a table in the books.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -55,7 +55,7 @@ impl<R: FnOnce(LoadId, LoadedSegments)> SegmentLoad<R> {
         let mut loaded = Vec::with_capacity(self.request.segments.len());
         for (column, place) in &self.request.segments {
             let start = (place.offset - self.request.offset) as usize;
-            let len = chunk.segments[usize::from(column.0)].segment_bytes as usize;
+            let len = chunk.segment(*column).segment_bytes as usize;
             let own = bytes.slice(start..start + len);
             // Segments of one read are copied apart: a slice would keep the whole read in memory after its neighbours
             // have been evicted.
@@ -92,14 +92,13 @@ fn open(
     column: ColumnId,
     bytes: Bytes,
 ) -> Result<Arc<Segment>, BufferError> {
-    let at = usize::from(column.0);
-    let def = &version.def.columns[at];
+    let (def, meta) = (&version.def.columns[version.position(column)], chunk.segment(column));
     let (table, column, chunk_id) = (|| version.def.name.clone(), || def.name.clone(), chunk.id);
-    let (expected, found) = (chunk.segments[at].checksum, checksum(&bytes));
+    let (expected, found) = (meta.checksum, checksum(&bytes));
     if expected != found {
         return Err(BufferError::Corrupt { table: table(), column: column(), chunk: chunk_id, expected, found });
     }
-    let stored_type = chunk.segments[at].stored_type(def.column_type);
+    let stored_type = meta.stored_type(def.column_type);
     let segment = Segment::open(bytes, stored_type).map_err(|source| BufferError::Segment {
         table: table(),
         column: column(),

@@ -20,8 +20,8 @@ impl TableShape for StoredTable {
         self.0.sequence
     }
 
-    fn column_count(&self) -> usize {
-        self.0.def.columns.len()
+    fn columns(&self) -> Vec<ColumnId> {
+        self.0.def.columns.iter().map(|column| column.id).collect()
     }
 
     fn chunk_count(&self) -> usize {
@@ -32,8 +32,8 @@ impl TableShape for StoredTable {
         self.0.chunks[chunk].id
     }
 
-    fn place(&self, chunk: usize, column: ColumnId) -> SegmentPlace {
-        let segment = &self.0.chunks[chunk].segments[usize::from(column.0)];
-        SegmentPlace { offset: segment.offset, bytes: segment.stored_bytes }
+    fn place(&self, chunk: usize, column: ColumnId) -> Option<SegmentPlace> {
+        let range = self.0.chunks[chunk].segment(column).file_range();
+        range.map(|range| SegmentPlace { offset: range.offset, bytes: range.stored_bytes })
     }
 }

@@ -20,11 +20,12 @@ pub trait TableShape: Clone {
     fn table(&self) -> TableId;
     /// What tells versions of the table apart.
     fn sequence(&self) -> u64;
-    /// Number of columns; `ColumnId(i)` is the i-th.
-    fn column_count(&self) -> usize;
+    /// Its columns. A column of another version with the same id is the same column.
+    fn columns(&self) -> Vec<ColumnId>;
     /// Number of chunks; they are addressed by their index, in row order.
     fn chunk_count(&self) -> usize;
-    /// The identity of a chunk. A chunk never changes, so equal identities mean equal segments in all versions.
+    /// The identity of a chunk. A chunk never changes, so equal identities mean equal segments of each column in
+    /// all versions that have both.
     fn chunk_id(&self, chunk: usize) -> ChunkId;
     /// The index of a chunk in this version. A binary search where identities ascend, which they do unless a table's
     /// chunks have been rewritten in the middle; else a search from the start.
@@ -38,8 +39,9 @@ pub trait TableShape: Clone {
         found.or_else(|| (0..self.chunk_count()).find(|&chunk| self.chunk_id(chunk) == id))
     }
 
-    /// Where a segment lies.
-    fn place(&self, chunk: usize, column: ColumnId) -> SegmentPlace;
+    /// Where the segment of one of its columns lies; `None` if it is in memory without the buffer: there is nothing to read,
+    /// keep or evict.
+    fn place(&self, chunk: usize, column: ColumnId) -> Option<SegmentPlace>;
 }
 
 /// A scan's demand, in terms of a [`TableShape`].

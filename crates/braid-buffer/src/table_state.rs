@@ -44,6 +44,8 @@ pub(crate) struct TableState {
     pub almost_starved: BitSet,
     /// Where the elevator goes on: it reads the first wanted chunk from here.
     pub cursor: ChunkId,
+    /// The sets of columns of the versions learned, each once: they differ where columns were added or dropped in between.
+    column_sets: Vec<Vec<ColumnId>>,
     /// Largest segment of each column, for a quick check that no chunk is too large for the buffer.
     pub column_bytes_max: Vec<u64>,
     /// Bytes of all known segments of each column.
@@ -64,6 +66,7 @@ impl TableState {
             starved: BitSet::new(),
             almost_starved: BitSet::new(),
             cursor: ChunkId(0),
+            column_sets: Vec::new(),
             column_bytes_max: Vec::new(),
             column_bytes: Vec::new(),
             sequence: None,
@@ -146,43 +149,73 @@ impl TableState {
         columns
     }
 
-    /// Makes all chunks of `version` known. Costs a step per chunk for a version not seen last, nothing otherwise.
+    /// Makes all chunks of `version` known, with all its columns. Costs a step per chunk for a version not seen last, a step per
+    /// segment of chunks that were not seen with its columns, nothing otherwise.
     pub fn learn<V: TableShape>(&mut self, version: &V) {
         if self.sequence == Some(version.sequence()) {
             return;
         }
         self.sequence = Some(version.sequence());
-        let column_count = version.column_count();
-        self.column_bytes_max.resize(column_count.max(self.column_bytes_max.len()), 0);
+        let columns = version.columns();
+        let column_set = self.column_set(&columns);
+        let column_end = columns.iter().map(|column| usize::from(column.0) + 1).max().unwrap_or(0);
+        self.column_bytes_max.resize(column_end.max(self.column_bytes_max.len()), 0);
         self.column_bytes.resize(self.column_bytes_max.len(), 0);
-        self.column_users.resize(column_count.max(self.column_users.len()), BitSet::new());
+        self.column_users.resize(column_end.max(self.column_users.len()), BitSet::new());
         let mut unknown = Vec::new();
         let mut expected = 0;
         for chunk in 0..version.chunk_count() {
             let id = version.chunk_id(chunk);
             let known = self.chunks.get(expected).is_some_and(|state| state.id == id);
             match if known { Some(expected) } else { self.position(id) } {
-                Some(position) => expected = position + 1,
+                Some(position) => {
+                    expected = position + 1;
+                    if self.chunks[position].column_set != column_set {
+                        self.chunks[position].column_set = column_set;
+                        self.learn_segments(position, version, chunk, &columns);
+                    }
+                }
                 None => unknown.push(chunk),
             }
         }
         let mut appended = true;
         let mut last = self.chunks.last().map(|chunk| chunk.id);
         for chunk in unknown {
-            let bytes: Box<[u32]> =
-                (0..column_count).map(|column| version.place(chunk, ColumnId(column as u16)).bytes).collect();
-            for (column, &bytes) in bytes.iter().enumerate() {
-                self.column_bytes_max[column] = self.column_bytes_max[column].max(u64::from(bytes));
-                self.column_bytes[column] += u64::from(bytes);
-            }
             let id = version.chunk_id(chunk);
             appended &= last < Some(id);
             last = Some(id);
-            self.chunks.push(ChunkState::new(id, bytes));
+            self.chunks.push(ChunkState::new(id, column_set));
+            self.learn_segments(self.chunks.len() - 1, version, chunk, &columns);
         }
         // Versions come and go with every INSERT; forgotten chunks may make up half of the directory, not more.
         if !appended || self.chunks.len() > 2 * version.chunk_count() + 64 {
             self.renumber(version);
+        }
+    }
+
+    /// The number of a set of columns.
+    fn column_set(&mut self, columns: &[ColumnId]) -> usize {
+        let known = self.column_sets.iter().position(|known| known == columns);
+        known.unwrap_or_else(|| {
+            self.column_sets.push(columns.to_vec());
+            self.column_sets.len() - 1
+        })
+    }
+
+    /// Makes the segments of `columns` in a chunk known; what was known of others stays.
+    fn learn_segments<V: TableShape>(&mut self, position: usize, version: &V, chunk: usize, columns: &[ColumnId]) {
+        let state = &mut self.chunks[position];
+        state.bytes.resize(self.column_bytes.len().max(state.bytes.len()), 0);
+        for column in columns {
+            let at = usize::from(column.0);
+            let Some(place) = version.place(chunk, *column) else {
+                state.in_memory.insert(at);
+                continue;
+            };
+            let known = std::mem::replace(&mut state.bytes[at], place.bytes);
+            assert!(known == 0 || known == place.bytes, "a segment is the same in all versions");
+            self.column_bytes_max[at] = self.column_bytes_max[at].max(u64::from(place.bytes));
+            self.column_bytes[at] += u64::from(place.bytes - known);
         }
     }
 

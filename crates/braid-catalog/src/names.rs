@@ -144,7 +144,7 @@ impl ObjectNames for CatalogNames {
 
 fn stored_bytes(table: &TableVersion) -> u64 {
     let segments = table.chunks.iter().flat_map(|chunk| &chunk.segments);
-    segments.map(|segment| u64::from(segment.stored_bytes)).sum()
+    segments.map(|segment| u64::from(segment.stored_bytes())).sum()
 }
 
 /// The roles that every cluster of PostgreSQL has but the one that the server tells of.

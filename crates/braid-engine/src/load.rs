@@ -136,7 +136,7 @@ fn table_of(name: &str, schema: &Schema) -> Result<NewTable, EngineError> {
             let message = format!("column \"{}\": type {} is not supported", field.name(), field.data_type());
             EngineError::unsupported(message)
         })?;
-        Ok(ColumnDef { name: field.name().to_lowercase(), column_type, nullable: field.is_nullable(), default: None })
+        Ok(ColumnDef { nullable: field.is_nullable(), ..ColumnDef::new(field.name().to_lowercase(), column_type) })
     });
     let columns = columns.collect::<Result<Vec<_>, EngineError>>()?;
     Ok(NewTable { name: name.to_owned(), columns, primary_key: Vec::new() })

@@ -219,7 +219,8 @@ impl ChunkCursor {
     fn gather(&self, first: usize, rows: usize) -> Result<RecordBatch, ArrowError> {
         let vectors = first..first + self.selections.len();
         let column = |column: &ColumnId| -> ArrayRef {
-            let declared = self.scan.version().def.columns[usize::from(column.0)].column_type;
+            let version = self.scan.version();
+            let declared = version.def.columns[version.position(*column)].column_type;
             let segment = &self.chunk.segments[self.scan.segment_index(*column)];
             segment.gather_declared(vectors.clone(), &self.selections, declared)
         };

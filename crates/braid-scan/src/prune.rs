@@ -20,7 +20,7 @@ pub(crate) fn refuted(chunk: &ChunkMeta, predicates: &[(ColumnId, ColumnPredicat
 
 /// What the zone map of `column` in `chunk` says about `predicate`.
 pub(crate) fn verdict(chunk: &ChunkMeta, column: ColumnId, predicate: &ColumnPredicate) -> Verdict {
-    chunk.segments[usize::from(column.0)].zone_map.verdict(predicate, chunk.row_count)
+    chunk.segment(column).zone_map.verdict(predicate, chunk.row_count)
 }
 
 /// Whether `chunk` satisfies every predicate in every row, so that none need be evaluated.

@@ -1,6 +1,6 @@
 //! What a scan is asked for.
 //!
-//! Invariant: column ids are ordinals of the scanned table's definition, and each predicate's scalars have its column's
+//! Invariant: the columns are of the scanned version's definition, and each predicate's scalars have its column's
 //! physical type. A spec says nothing about chunks; those follow from the zone maps of the version that is scanned.
 
 use std::sync::Arc;
@@ -34,11 +34,11 @@ impl ScanSpec {
         Self { projection, predicates: Vec::new(), limit: None, in_order: false, batch_rows: BATCH_ROWS }
     }
 
-    /// The schema of the batches.
+    /// The schema of the batches. Panics if a column is not of the table.
     pub fn schema(&self, def: &TableDef) -> SchemaRef {
-        let fields = def.arrow_schema();
-        Arc::new(Schema::new(
-            self.projection.iter().map(|c| fields.fields()[usize::from(c.0)].clone()).collect::<Vec<_>>(),
-        ))
+        let schema = def.arrow_schema();
+        let position = |column: &ColumnId| def.position(*column).expect("a scan's columns are of its table");
+        let fields = self.projection.iter().map(|column| schema.fields()[position(column)].clone());
+        Arc::new(Schema::new(fields.collect::<Vec<_>>()))
     }
 }

@@ -18,7 +18,7 @@ use crate::{ColumnDef, ColumnType, DistinctCount, StoreError, TableDef, TableVer
 pub struct NewTable {
     /// Name as stored: folded to lower case unless it was quoted.
     pub name: String,
-    /// Columns in order.
+    /// Columns in order; they get the ids 0, 1, 2 and so on.
     pub columns: Vec<ColumnDef>,
     /// Columns declared PRIMARY KEY; they become NOT NULL.
     pub primary_key: Vec<ColumnId>,

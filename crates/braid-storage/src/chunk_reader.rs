@@ -11,7 +11,7 @@ use futures::future::try_join_all;
 
 use crate::checksum::checksum;
 use crate::segment::{Segment, as_declared};
-use crate::{ChunkMeta, DeletedRows, Selection, StoreError, TableDef};
+use crate::{ChunkMeta, DeletedRows, SegmentPlace, Selection, StoreError, TableDef};
 
 /// All rows of a chunk that are not deleted.
 pub(crate) async fn read_chunk(
@@ -29,10 +29,14 @@ pub(crate) async fn read_chunk(
     Ok(RecordBatch::try_new(def.arrow_schema(), columns).expect("columns are checked as they are decoded"))
 }
 
-/// The bytes of a segment, without padding, unchecked.
+/// The bytes of a segment, without padding, unchecked. Those in memory are not copied.
 async fn read_segment(device: &dyn Device, chunk: &ChunkMeta, column: usize) -> Result<Bytes, IoError> {
     let segment = &chunk.segments[column];
-    let read = device.read(chunk.file.handle(), segment.offset, segment.stored_bytes as usize, IoReason::Load);
+    let range = match &segment.place {
+        SegmentPlace::InFile(range) => range,
+        SegmentPlace::InMemory(segment) => return Ok(segment.bytes().clone()),
+    };
+    let read = device.read(chunk.file.handle(), range.offset, range.stored_bytes as usize, IoReason::Load);
     Ok(read.await?.into_bytes().slice(..segment.segment_bytes as usize))
 }
 
@@ -45,7 +49,7 @@ fn decode(def: &TableDef, chunk: &ChunkMeta, column: usize, bytes: Bytes) -> Res
             column: column_def.name.clone(),
             chunk: chunk.id,
             file: chunk.file.path().to_owned(),
-            offset: segment.offset,
+            offset: segment.file_range().map_or(0, |range| range.offset),
             expected: segment.checksum,
             found,
         });

@@ -22,7 +22,10 @@
 //! | `catalog` | all tables of one state of the database |
 //! | [`manifest`], `manifest_error` | the file that names all tables, chunks and data files of one state |
 //! | `store_shared` | what a store and its appenders have in common: the newest catalog, commits |
+//! | `memory_segment` | a segment that is in memory instead of a file |
+//! | `missing_segments`, `missing_values` | the values of a column in rows that were there before it |
 //! | `store` | a data directory that is open: its tables |
+//! | `column_changes`, `column_change_error` | ALTER TABLE of columns |
 //! | `type_changes` | CREATE, ALTER and DROP TYPE |
 //! | `table_appender` | rows on their way into a table |
 //! | `write_set` | what a transaction changes, what its statements see of it, and its commit |
@@ -35,6 +38,8 @@ mod check;
 pub mod checksum;
 mod chunk_reader;
 mod codec;
+mod column_change_error;
+mod column_changes;
 mod common_scale;
 mod data_directory;
 mod data_file;
@@ -43,6 +48,9 @@ mod deleted_rows;
 mod distinct_sketch;
 pub mod manifest;
 mod manifest_error;
+mod memory_segment;
+mod missing_segments;
+mod missing_values;
 mod predicate;
 mod row_conflict;
 mod row_deletion;
@@ -66,6 +74,8 @@ pub use catalog::{Catalog, CatalogType, NewTable};
 pub use check::{CheckProgress, CheckReport, Fault, FaultKind};
 pub use checksum::checksum;
 pub use codec::Codec;
+pub use column_change_error::ColumnChangeError;
+pub use column_changes::ColumnChange;
 pub use common_scale::CommonScale;
 pub use data_file::DataFile;
 pub use data_file_header::{DataFileId, HeaderFault};
@@ -73,6 +83,7 @@ pub use deleted_rows::{DeletedRows, RowId};
 pub use distinct_sketch::{DistinctCount, DistinctSketch};
 pub use manifest::Manifest;
 pub use manifest_error::ManifestError;
+pub use memory_segment::MemorySegment;
 pub use predicate::ColumnPredicate;
 pub use row_conflict::RowConflict;
 pub use row_deletion::RowDeletes;
@@ -84,7 +95,7 @@ pub use selection::Selection;
 pub use store::{Store, StoreOptions};
 pub use store_error::StoreError;
 pub use store_shared::{PRIVATE_CHUNKS, PRIVATE_SEQUENCE};
-pub use table::{ChunkMeta, ColumnDef, SegmentMeta, TableDef, TableVersion};
+pub use table::{ChunkMeta, ColumnDef, FileRange, SegmentMeta, SegmentPlace, TableDef, TableVersion};
 pub use table_appender::{AppendedRows, TableAppender};
 pub use type_changes::TypeChanges;
 pub use types::{ColumnType, NUMERIC_OID, PhysicalType, SQL_TYPE_KEY};

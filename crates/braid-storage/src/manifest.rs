@@ -22,18 +22,20 @@
 //! | length | | zeros up to a multiple of 4096 |
 //!
 //! Invariant: [`Manifest::decode`] is total. On any bytes it returns a manifest whose every relation has been checked
-//! (ids below their next ids, chunks ascending, segments aligned and one per column, bounds of the column's type) or a
+//! (ids below their next ids, columns and chunks ascending, segments aligned and at most one per column, bounds of the column's type) or a
 //! typed error; it never panics and never allocates more than a small multiple of its input.
 //!
 //! The versions before are read as well; the next commit writes the present one. Version 1 has no sketches; versions 1 and 2
 //! have no numerics without a precision as integers; versions 1 to 3 have no enumerated types; versions 1 to 4 have no deleted
-//! rows.
+//! rows, the ids of their columns are the columns' ordinals, and each of their chunks has a segment of each column.
 //!
 //! Deliberately not done: guessing. A wrong checksum is an error, not a
 //! reason to fall back to an older state: rows whose commit was reported would be gone without a word.
 
 mod byte_reader;
 mod deleted_rows_section;
+mod missing_value;
+mod scalars;
 mod sketch_section;
 mod table_section;
 mod type_section;
@@ -46,7 +48,7 @@ use braid_base::{ChunkId, EnumType, EnumTypeRef, SEGMENT_ALIGN_BYTES};
 
 use crate::checksum::checksum;
 use crate::data_file_header::DataFileId;
-use crate::{ColumnType, DeletedRows, DistinctSketch, ManifestError, SegmentMeta, TableDef};
+use crate::{ColumnDef, ColumnType, DeletedRows, DistinctSketch, ManifestError, SegmentMeta, TableDef};
 
 use byte_reader::ByteReader;
 pub(crate) use table_section::encode_table;
@@ -110,8 +112,16 @@ pub struct ManifestChunk {
     pub deleted: Option<Arc<DeletedRows>>,
     /// The file that holds its segments.
     pub file_id: DataFileId,
-    /// One for each column, in column order.
+    /// Those in the file, in column order. In all rows of the chunk a column without one has its missing value.
     pub segments: Vec<SegmentMeta>,
+}
+
+impl ManifestChunk {
+    /// Whether a column of the table has values other than null in the chunk.
+    fn has_values(&self, column: &ColumnDef) -> bool {
+        let segment = self.segments.iter().find(|segment| segment.column == column.id);
+        segment.map_or(column.missing.is_some(), |segment| segment.zone_map.null_count < self.row_count)
+    }
 }
 
 impl Manifest {

@@ -43,6 +43,9 @@ impl PartialEq for Scalar {
     }
 }
 
+/// Every value equals itself, NaN too.
+impl Eq for Scalar {}
+
 /// PostgreSQL's order of floats: NaN equals NaN and is above every number; -0 equals 0.
 pub fn compare_floats(a: f64, b: f64) -> Ordering {
     a.partial_cmp(&b).unwrap_or_else(|| a.is_nan().cmp(&b.is_nan()))

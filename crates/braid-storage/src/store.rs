@@ -25,6 +25,7 @@ use crate::data_directory::{DataDirectory, SwitchError};
 use crate::data_file::DataFile;
 use crate::data_file_header::DataFileId;
 use crate::manifest::{Manifest, ManifestTable};
+use crate::missing_segments::MissingSegments;
 use crate::store_shared::{NextIds, StoreShared};
 use crate::table_appender::TableAppender;
 use crate::{ChunkMeta, ColumnType, DistinctCount, StoreError, TableDef, TableVersion};
@@ -171,6 +172,7 @@ fn open_tables(directory: &Arc<DataDirectory>, manifest: Manifest) -> Result<Cat
         resolve_types(&mut def, &types);
         let mut files: HashMap<DataFileId, Arc<DataFile>> = HashMap::new();
         let mut opened = Vec::with_capacity(chunks.len());
+        let mut missing = MissingSegments::default();
         for chunk in chunks {
             let file = match files.get(&chunk.file_id) {
                 Some(file) => Arc::clone(file),
@@ -181,7 +183,8 @@ fn open_tables(directory: &Arc<DataDirectory>, manifest: Manifest) -> Result<Cat
                 }
             };
             let (id, row_count, deleted) = (chunk.id, chunk.row_count, chunk.deleted);
-            opened.push(Arc::new(ChunkMeta { id, row_count, deleted, file, segments: chunk.segments }));
+            let segments = missing.complete(&def, row_count, &chunk.segments);
+            opened.push(Arc::new(ChunkMeta { id, row_count, deleted, file, segments }));
         }
         let distinct = sketches.into_iter().map(|sketch| sketch.map(DistinctCount::new)).collect();
         let version = TableVersion::new(Arc::new(def), opened.into(), sequence, distinct);

@@ -7,6 +7,7 @@ use braid_io::{IoError, is_space_used_up};
 
 use crate::ColumnType;
 use crate::RowConflict;
+use crate::column_change_error::ColumnChangeError;
 use crate::manifest_error::ManifestError;
 use crate::segment_error::SegmentError;
 
@@ -53,6 +54,9 @@ pub enum StoreError {
         /// The name.
         table: String,
     },
+    /// The columns of a table cannot be changed so.
+    #[error(transparent)]
+    Columns(#[from] ColumnChangeError),
     /// CREATE TABLE of a name that a type has.
     #[error("type \"{name}\" already exists")]
     TypeExists {

@@ -5,7 +5,7 @@ mod commit;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use braid_base::TableId;
+use braid_base::{ColumnId, TableId};
 use braid_io::Device;
 use parking_lot::RwLock;
 use tokio::sync::{Mutex, Semaphore};
@@ -106,7 +106,9 @@ impl StoreShared {
             }
         }
         let id = TableId(self.next_table_id.fetch_add(1, Ordering::Relaxed));
-        let def = TableDef { id, name, columns, primary_key };
+        let next_column_id = u16::try_from(columns.len()).unwrap_or(u16::MAX);
+        columns.iter_mut().zip(0..).for_each(|(column, id)| column.id = ColumnId(id));
+        let def = TableDef { id, name, columns, primary_key, next_column_id };
         match def.validate() {
             Ok(()) => Ok(def),
             Err(reason) => Err(StoreError::InvalidTable { table: def.name, reason }),

@@ -10,12 +10,20 @@ use std::sync::Arc;
 use arrow::datatypes::{Schema, SchemaRef};
 use braid_base::{ChunkId, ColumnId, SegmentId, TableId};
 
+use crate::column_change_error::COLUMNS_MAX;
 use crate::data_file::DataFile;
-use crate::{ColumnType, CommonScale, DeletedRows, DistinctCount, PhysicalType, ZoneMap};
+use crate::memory_segment::MemorySegment;
+use crate::missing_values::why_unfit;
+use crate::{
+    ColumnType, CommonScale, DeletedRows, DistinctCount, EncodedSegment, PhysicalType, Scalar, SegmentError, ZoneMap,
+};
 
 /// A column of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ColumnDef {
+    /// Identity within the table, not given out twice. A column that is yet to be part of a table has any: it gets its own
+    /// when it is added.
+    pub id: ColumnId,
     /// Name as stored: folded to lower case unless it was quoted.
     pub name: String,
     /// Type.
@@ -24,10 +32,17 @@ pub struct ColumnDef {
     pub nullable: bool,
     /// `DEFAULT` as SQL text, evaluated at each INSERT that leaves the column out.
     pub default: Option<String>,
+    /// The value in rows that were there before the column: in chunks without a segment of it. `None` is null.
+    pub missing: Option<Scalar>,
 }
 
-/// Most columns of a table: PostgreSQL's limit.
-pub const COLUMNS_MAX: usize = 1600;
+impl ColumnDef {
+    /// A column to be added to a table: nullable, without a default, null in rows that are there.
+    pub fn new(name: impl Into<String>, column_type: ColumnType) -> Self {
+        let (id, name) = (ColumnId(0), name.into());
+        Self { id, name, column_type, nullable: true, default: None, missing: None }
+    }
+}
 
 /// Longest name of a table or column, in bytes.
 pub const NAME_BYTES_MAX: usize = 255;
@@ -42,10 +57,12 @@ pub struct TableDef {
     pub id: TableId,
     /// Name as stored.
     pub name: String,
-    /// Columns in order; `ColumnId(i)` is the i-th.
+    /// Columns in order. Columns are added behind the others, so their ids ascend.
     pub columns: Vec<ColumnDef>,
     /// Columns declared PRIMARY KEY (informational: it implies NOT NULL, uniqueness is not checked yet).
     pub primary_key: Vec<ColumnId>,
+    /// The id that the next column gets; ids of dropped columns are below it. At most [`COLUMNS_MAX`].
+    pub next_column_id: u16,
 }
 
 impl TableDef {
@@ -55,18 +72,29 @@ impl TableDef {
         Arc::new(Schema::new(fields.collect::<Vec<_>>()))
     }
 
+    /// The place of a column in the definition; `None` if the table has no such column (any more).
+    pub fn position(&self, column: ColumnId) -> Option<usize> {
+        self.columns.binary_search_by_key(&column, |column| column.id).ok()
+    }
+
+    /// The column with this id, if the table has it.
+    pub fn column_by_id(&self, column: ColumnId) -> Option<&ColumnDef> {
+        self.position(column).map(|at| &self.columns[at])
+    }
+
     /// Whether the definition makes sense; if not, a sentence that says what does not, with the limit.
     pub(crate) fn validate(&self) -> Result<(), String> {
         if !(1..=COLUMNS_MAX).contains(&self.columns.len()) {
             return Err(format!("it has {} columns; a table has 1 to {COLUMNS_MAX} columns", self.columns.len()));
         }
+        self.validate_ids()?;
         let mut names = HashSet::new();
         for name in self.columns.iter().map(|c| &c.name).chain([&self.name]) {
             if !(1..=NAME_BYTES_MAX).contains(&name.len()) {
                 return Err(format!("a name has {} bytes; names have 1 to {NAME_BYTES_MAX} bytes", name.len()));
             }
         }
-        for (at, column) in self.columns.iter().enumerate() {
+        for column in &self.columns {
             if !names.insert(column.name.as_str()) {
                 return Err(format!("column \"{}\" is specified more than once", column.name));
             }
@@ -76,31 +104,74 @@ impl TableDef {
                     "a default has {default_bytes} bytes; defaults have at most {DEFAULT_BYTES_MAX} bytes"
                 ));
             }
-            let key = self.primary_key.iter().filter(|key| usize::from(key.0) == at).count();
+            if let Some(reason) = column.missing.as_ref().and_then(|value| why_unfit(value, column.column_type)) {
+                return Err(format!("the value of column \"{}\" in rows before it {reason}", column.name));
+            }
+            let key = self.primary_key.iter().filter(|key| **key == column.id).count();
             if key > 1 || (key == 1 && column.nullable) {
                 return Err(format!("column \"{}\" is in the primary key twice or nullable", column.name));
             }
         }
-        match self.primary_key.iter().find(|key| usize::from(key.0) >= self.columns.len()) {
-            Some(key) => Err(format!("primary key column {key} is beyond the {} columns", self.columns.len())),
+        match self.primary_key.iter().find(|key| self.position(**key).is_none()) {
+            Some(key) => Err(format!("primary key column {key} is none of the {} columns", self.columns.len())),
             None => Ok(()),
+        }
+    }
+
+    fn validate_ids(&self) -> Result<(), String> {
+        let next = self.next_column_id;
+        if usize::from(next) > COLUMNS_MAX {
+            return Err(format!(
+                "its next column id is {next}; a table has at most {COLUMNS_MAX} columns, dropped ones included"
+            ));
+        }
+        let ascend = self.columns.is_sorted_by(|a, b| a.id < b.id);
+        match self.columns.last() {
+            Some(last) if ascend && last.id.0 < next => Ok(()),
+            _ => Err(format!("its column ids do not ascend, or not to below {next}")),
         }
     }
 
     /// The column called `name`, with its id.
     pub fn column(&self, name: &str) -> Option<(ColumnId, &ColumnDef)> {
-        let at = self.columns.iter().position(|c| c.name == name)?;
-        Some((ColumnId(at as u16), &self.columns[at]))
+        let column = self.columns.iter().find(|column| column.name == name)?;
+        Some((column.id, column))
+    }
+}
+
+/// Where the bytes of a segment are. They are those of an ordinary segment in either case, and never move: a segment of a
+/// chunk that was in memory once is in no file later, nor the other way.
+#[derive(Clone, Debug, PartialEq)]
+pub enum SegmentPlace {
+    /// In the data file of its chunk.
+    InFile(FileRange),
+    /// In memory: reading it is no I/O.
+    InMemory(Arc<MemorySegment>),
+}
+
+/// A part of a data file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileRange {
+    /// Offset in the file, in bytes; a multiple of [`braid_base::SEGMENT_ALIGN_BYTES`].
+    pub offset: u64,
+    /// Bytes on disk, padding included; a multiple of [`braid_base::SEGMENT_ALIGN_BYTES`].
+    pub stored_bytes: u32,
+}
+
+impl FileRange {
+    /// Where it ends in the file, in bytes.
+    pub fn end(self) -> u64 {
+        self.offset + u64::from(self.stored_bytes)
     }
 }
 
 /// Where a segment lies and what is known of it without reading it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SegmentMeta {
-    /// Offset in the file, in bytes; a multiple of [`braid_base::SEGMENT_ALIGN_BYTES`].
-    pub offset: u64,
-    /// Bytes on disk, padding included; a multiple of [`braid_base::SEGMENT_ALIGN_BYTES`].
-    pub stored_bytes: u32,
+    /// The column.
+    pub column: ColumnId,
+    /// Where its bytes are.
+    pub place: SegmentPlace,
     /// Bytes of the segment itself, without padding.
     pub segment_bytes: u32,
     /// XXH3-64 of the segment's bytes (without padding).
@@ -113,6 +184,39 @@ pub struct SegmentMeta {
 }
 
 impl SegmentMeta {
+    /// A segment in memory of a column that is declared so.
+    ///
+    /// # Errors
+    /// When the bytes are no segment of such a column.
+    pub fn in_memory(column: ColumnId, encoded: EncodedSegment, declared: ColumnType) -> Result<Self, SegmentError> {
+        let EncodedSegment { bytes, zone_map, checksum, scale, .. } = encoded;
+        let segment_bytes = u32::try_from(bytes.len()).expect("segments are below 2 GiB");
+        let stored_type = scale.map_or(declared, CommonScale::stored_type);
+        let place = SegmentPlace::InMemory(Arc::new(MemorySegment::open(bytes, stored_type)?));
+        Ok(Self { column, place, segment_bytes, checksum, zone_map, scale })
+    }
+
+    /// The part of its chunk's data file that is to be read; `None` if it is in memory.
+    pub fn file_range(&self) -> Option<FileRange> {
+        match self.place {
+            SegmentPlace::InFile(range) => Some(range),
+            SegmentPlace::InMemory(_) => None,
+        }
+    }
+
+    /// The segment, if it is in memory.
+    pub fn memory(&self) -> Option<&MemorySegment> {
+        match &self.place {
+            SegmentPlace::InFile(_) => None,
+            SegmentPlace::InMemory(segment) => Some(segment),
+        }
+    }
+
+    /// Bytes on disk, padding included; 0 if it is in memory.
+    pub fn stored_bytes(&self) -> u32 {
+        self.file_range().map_or(0, |range| range.stored_bytes)
+    }
+
     /// The type of the segment's values, in a column that is declared so.
     pub fn stored_type(&self, declared: ColumnType) -> ColumnType {
         self.scale.map_or(declared, CommonScale::stored_type)
@@ -130,7 +234,7 @@ pub struct ChunkMeta {
     pub deleted: Option<Arc<DeletedRows>>,
     /// The file that holds all segments of this chunk.
     pub file: Arc<DataFile>,
-    /// One for each column, in column order.
+    /// One for each column of the definition, in its order.
     pub segments: Vec<SegmentMeta>,
 }
 
@@ -138,6 +242,17 @@ impl ChunkMeta {
     /// Rows that are not deleted, at least 1.
     pub fn live_row_count(&self) -> u32 {
         self.row_count - self.deleted.as_ref().map_or(0, |deleted| deleted.count())
+    }
+
+    /// The segment of a column. Panics if the chunk is of a version without the column.
+    pub fn segment(&self, column: ColumnId) -> &SegmentMeta {
+        self.find_segment(column).expect("a chunk has a segment for each column of its version")
+    }
+
+    /// The segment of a column, if the chunk has it.
+    pub fn find_segment(&self, column: ColumnId) -> Option<&SegmentMeta> {
+        let found = self.segments.binary_search_by_key(&column, |segment| segment.column);
+        found.ok().map(|at| &self.segments[at])
     }
 }
 
@@ -180,16 +295,26 @@ impl TableVersion {
         &self.common_scales
     }
 
+    /// The place of a column in the definition. Panics if the version does not have the column.
+    pub fn position(&self, column: ColumnId) -> usize {
+        self.def.position(column).expect("the version has the column")
+    }
+
+    /// What the values of a column of numerics without a precision have in common.
+    pub fn common_scale(&self, column: ColumnId) -> Option<CommonScale> {
+        self.common_scales[self.position(column)]
+    }
+
     /// The type of the values that a scan returns of a column: its own, or a narrower one that all values have.
     pub fn value_type(&self, column: ColumnId) -> ColumnType {
-        let at = usize::from(column.0);
+        let at = self.position(column);
         self.common_scales[at].map_or(self.def.columns[at].column_type, CommonScale::value_type)
     }
 
     /// The form of these values in segments, zone maps and predicates. The integers of encoded numerics are 128 bits wide,
     /// whatever their digits.
     pub fn physical(&self, column: ColumnId) -> PhysicalType {
-        let at = usize::from(column.0);
+        let at = self.position(column);
         self.common_scales[at].map_or(self.def.columns[at].column_type.physical(), |_| PhysicalType::Int128)
     }
 
@@ -200,7 +325,7 @@ impl TableVersion {
 
     /// About how many different values a column has, nulls aside.
     pub fn distinct_count(&self, column: ColumnId) -> Option<f64> {
-        self.distinct[usize::from(column.0)].as_ref().map(DistinctCount::estimate)
+        self.distinct[self.position(column)].as_ref().map(DistinctCount::estimate)
     }
 
     /// The identity of a segment of this table.

@@ -16,8 +16,8 @@
 //! 2. What only a transaction has is named by numbers that no manifest has: versions and catalogs from [`PRIVATE_SEQUENCE`](crate::PRIVATE_SEQUENCE), chunks
 //!    from [`PRIVATE_CHUNKS`](crate::PRIVATE_CHUNKS). So plans, results and segments that are kept by number are never taken for committed ones.
 //! 3. Files are doomed until a commit names them: they go with the last clone.
-//! 4. Added rows need no order among transactions. A table that was dropped meanwhile, a name that was taken, or a type that was
-//!    changed by others fails the commit, and nothing of it is visible.
+//! 4. Added rows need no order among transactions. A table that was dropped or altered meanwhile, a name that was taken, or a type
+//!    that was changed by others fails the commit, and nothing of it is visible.
 
 mod commit;
 mod next_version;
@@ -204,7 +204,8 @@ impl WriteSet {
     /// Adds rows; returns their number. A table of [`Self::create_and_append`] is created with them.
     ///
     /// # Errors
-    /// [`StoreError::UnknownTable`] when the transaction has dropped the table, and what writing fails with.
+    /// [`StoreError::UnknownTable`] when the transaction has dropped the table, [`StoreError::Conflict`] when others have altered it
+    /// since the transaction's first change of it, and what writing fails with.
     pub fn add_rows(&mut self, rows: AppendedRows) -> BoxFuture<'_, Result<u64, StoreError>> {
         Box::pin(async move {
             let row_count = rows.row_count;
@@ -217,6 +218,9 @@ impl WriteSet {
                 self.tables.entry(rows.def.id).or_insert_with(|| TableWrites::new(Arc::clone(&rows.def), base));
             if writes.base == Base::Dropped {
                 return Err(StoreError::UnknownTable { table: rows.def.name.clone() });
+            }
+            if writes.def != rows.def {
+                return Err(StoreError::Conflict { what: format!("table \"{}\"", rows.def.name) });
             }
             writes.add(&self.shared, rows).await?;
             Ok(row_count)
@@ -269,7 +273,7 @@ impl WriteSet {
     }
 
     /// What the transaction's statements see: the committed state `base` with these changes. A table that others have dropped stays
-    /// dropped.
+    /// dropped. One that others have altered is shown with its new columns; the commit will fail.
     pub fn view(&self, base: &Catalog) -> Arc<Catalog> {
         let sequence = self.shared.next_private_sequence();
         let mut view = base.numbered(sequence);
@@ -279,9 +283,9 @@ impl WriteSet {
         for (id, writes) in &self.tables {
             let entry = match writes.base {
                 Base::Dropped => None,
-                Base::New => Some(writes.version(None, sequence)),
-                Base::Emptied => base.by_id(*id).map(|_| writes.version(None, sequence)),
-                Base::Newest => base.by_id(*id).map(|version| writes.version(Some(version), sequence)),
+                Base::New => Some(writes.version(&writes.def, None, sequence)),
+                Base::Emptied => base.by_id(*id).map(|version| writes.version(&version.def, None, sequence)),
+                Base::Newest => base.by_id(*id).map(|version| writes.version(&version.def, Some(version), sequence)),
             };
             view.remove(*id);
             if let Some(version) = entry {
@@ -293,9 +297,9 @@ impl WriteSet {
 }
 
 impl TableWrites {
-    fn version(&self, base: Option<&Arc<TableVersion>>, sequence: u64) -> TableVersion {
+    fn version(&self, def: &Arc<TableDef>, base: Option<&Arc<TableVersion>>, sequence: u64) -> TableVersion {
         let base = base.map(|base| Arc::new(base.without_rows_left(self.deletes(), sequence)));
-        let mut next = NextVersion::of(base.as_ref(), &self.def);
+        let mut next = NextVersion::of(base.as_ref(), def);
         self.own_files().for_each(|own| next.add(&own.written, own.first_chunk, |at| own.deleted_at(at)));
         next.version(sequence)
     }

@@ -18,7 +18,7 @@ use braid_buffer::{BufferManager, BufferOptions, ScanPolicy};
 use braid_engine::Database;
 use braid_io::{FileHandle, IoReason};
 use braid_scan::{CooperativeScan, ScanSpec};
-use braid_storage::TableVersion;
+use braid_storage::{FileRange, SegmentMeta, TableVersion};
 use futures::future::try_join_all;
 use futures::stream::{StreamExt, TryStreamExt};
 
@@ -53,8 +53,7 @@ pub async fn run(options: &BenchOptions) -> BenchResult {
     let catalog = database.store().snapshot();
     let version = catalog.table(TpchTable::Lineitem.name()).expect("the data directory was just filled");
     let (column, _) = version.def.column(COLUMN).expect("lineitem has its columns");
-    let column_bytes: u64 =
-        version.chunks.iter().map(|chunk| u64::from(chunk.segments[usize::from(column.0)].stored_bytes)).sum();
+    let column_bytes: u64 = version.chunks.iter().map(|chunk| u64::from(chunk.segment(column).stored_bytes())).sum();
 
     let mut scans = Vec::with_capacity(REPETITIONS);
     let mut sequential = Vec::with_capacity(REPETITIONS);
@@ -150,7 +149,7 @@ async fn sequential_bandwidth(database: &Database, version: &TableVersion) -> Re
     let mut files: BTreeMap<_, (FileHandle, u64)> = BTreeMap::new();
     for chunk in version.chunks.iter() {
         let file = chunk.file.handle();
-        let end = chunk.segments.iter().map(|s| s.offset + u64::from(s.stored_bytes)).max().unwrap_or(0);
+        let end = chunk.segments.iter().filter_map(SegmentMeta::file_range).map(FileRange::end).max().unwrap_or(0);
         let entry = files.entry(file.path().to_owned()).or_insert_with(|| (file.clone(), 0));
         entry.1 = entry.1.max(end);
     }

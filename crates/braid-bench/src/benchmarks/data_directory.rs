@@ -157,5 +157,5 @@ pub fn directory_bytes(directory: &Path) -> Result<u64, BenchError> {
 pub fn stored_bytes(database: &Database) -> u64 {
     let catalog = database.store().snapshot();
     let chunks = catalog.tables().flat_map(|table| table.chunks.iter());
-    chunks.flat_map(|chunk| &chunk.segments).map(|segment| u64::from(segment.stored_bytes)).sum()
+    chunks.flat_map(|chunk| &chunk.segments).map(|segment| u64::from(segment.stored_bytes())).sum()
 }

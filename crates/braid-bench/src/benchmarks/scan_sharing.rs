@@ -172,7 +172,7 @@ fn columns(version: &TableVersion, names: &[&str]) -> Vec<ColumnId> {
 /// Bytes on disk of some columns of the table.
 fn stored_bytes(version: &TableVersion, columns: &BTreeSet<ColumnId>) -> u64 {
     let chunk_bytes = |c: &Arc<braid_storage::ChunkMeta>| -> u64 {
-        columns.iter().map(|column| u64::from(c.segments[usize::from(column.0)].stored_bytes)).sum()
+        columns.iter().map(|column| u64::from(c.segment(*column).stored_bytes())).sum()
     };
     version.chunks.iter().map(chunk_bytes).sum()
 }

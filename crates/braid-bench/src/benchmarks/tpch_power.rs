@@ -46,7 +46,7 @@ fn stored_column_bytes(database: &Database, column: &str) -> u64 {
     let catalog = database.store().snapshot();
     let table = catalog.table("lineitem").expect("TPC-H is loaded");
     let (id, _) = table.def.column(column).expect("lineitem has it");
-    table.chunks.iter().map(|chunk| u64::from(chunk.segments[usize::from(id.0)].stored_bytes)).sum()
+    table.chunks.iter().map(|chunk| u64::from(chunk.segment(id).stored_bytes())).sum()
 }
 
 /// Sequential memory bandwidth of all cores together, in gigabytes per second.

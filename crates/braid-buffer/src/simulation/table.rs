@@ -1,5 +1,6 @@
 //! Made-up tables of given numbers of chunks and bytes per column, laid out chunk after chunk in one file.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use braid_base::{ChunkId, ColumnId, TableId};
@@ -16,7 +17,7 @@ pub struct SimulatedTable {
 struct Inner {
     table: TableId,
     sequence: u64,
-    chunks: Vec<(ChunkId, Vec<SegmentPlace>)>,
+    chunks: Vec<(ChunkId, BTreeMap<ColumnId, Option<SegmentPlace>>)>,
 }
 
 impl SimulatedTable {
@@ -28,14 +29,20 @@ impl SimulatedTable {
 
     /// Version `sequence` of a table with these chunks: identity, and bytes of each column.
     pub fn new(table: TableId, sequence: u64, chunks: Vec<(ChunkId, Vec<u32>)>) -> Self {
+        let of_columns = |bytes: Vec<u32>| (0..).map(ColumnId).zip(bytes.into_iter().map(Some)).collect();
+        Self::altered(table, sequence, chunks.into_iter().map(|(id, bytes)| (id, of_columns(bytes))).collect())
+    }
+
+    /// The same of columns with any ids; the segments without bytes are in memory.
+    pub fn altered(table: TableId, sequence: u64, chunks: Vec<(ChunkId, BTreeMap<ColumnId, Option<u32>>)>) -> Self {
         // Tables lie far apart: going from one to the other is a seek.
         let mut offset = u64::from(table.0) << 44;
         let mut placed = Vec::with_capacity(chunks.len());
         for (id, column_bytes) in chunks {
-            let mut places = Vec::with_capacity(column_bytes.len());
-            for bytes in column_bytes {
-                places.push(SegmentPlace { offset, bytes });
-                offset += u64::from(bytes);
+            let mut places = BTreeMap::new();
+            for (column, bytes) in column_bytes {
+                places.insert(column, bytes.map(|bytes| SegmentPlace { offset, bytes }));
+                offset += u64::from(bytes.unwrap_or(0));
             }
             placed.push((id, places));
         }
@@ -52,8 +59,12 @@ impl TableShape for SimulatedTable {
         self.inner.sequence
     }
 
-    fn column_count(&self) -> usize {
-        self.inner.chunks.first().map_or(0, |(_, places)| places.len())
+    fn columns(&self) -> Vec<ColumnId> {
+        let mut columns: Vec<ColumnId> =
+            self.inner.chunks.iter().flat_map(|(_, places)| places.keys().copied()).collect();
+        columns.sort_unstable();
+        columns.dedup();
+        columns
     }
 
     fn chunk_count(&self) -> usize {
@@ -64,7 +75,7 @@ impl TableShape for SimulatedTable {
         self.inner.chunks[chunk].0
     }
 
-    fn place(&self, chunk: usize, column: ColumnId) -> SegmentPlace {
-        self.inner.chunks[chunk].1[usize::from(column.0)]
+    fn place(&self, chunk: usize, column: ColumnId) -> Option<SegmentPlace> {
+        self.inner.chunks[chunk].1[&column]
     }
 }

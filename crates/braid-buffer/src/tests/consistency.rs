@@ -84,7 +84,8 @@ fn pins_by_segment(table: &TableState) -> HashMap<SegmentId, u32> {
         for pin in &scan.pins {
             let position = table.position(pin.chunk).expect("a pinned chunk is known");
             *chunk_pins.entry(position).or_default() += 1;
-            for column in table.columns_of(slot).iter().filter(|&column| !pin.lent.contains(column)) {
+            let columns = table.chunks[position].to_read(table.columns_of(slot)).into_owned();
+            for column in columns.iter().filter(|&column| !pin.lent.contains(column)) {
                 *pins.entry(table.segment_id(position, ColumnId(column as u16))).or_default() += 1;
             }
         }

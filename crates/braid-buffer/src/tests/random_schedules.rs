@@ -21,6 +21,7 @@ use crate::table_shape::{ScanDemand, TableShape};
 #[derive(Debug)]
 struct Scan {
     expected: Vec<usize>,
+    version: SimulatedTable,
     columns: Vec<ColumnId>,
     in_order: bool,
     /// Chunks delivered and not given back, in order of delivery.
@@ -51,23 +52,39 @@ struct Schedule {
     failures: bool,
 }
 
-/// Versions of one table: each replaces the last chunk by a new one or adds chunks, as INSERTs do.
+/// Versions of one table: each replaces the last chunk by a new one or adds chunks, as INSERTs do; some drop a column or add
+/// one, whose segments in older chunks are in memory.
 fn versions(random: &mut SeededRandom, table: u32) -> Vec<SimulatedTable> {
-    let column_count = 1 + random.below(5) as usize;
-    let mut next_id = 0;
-    let mut chunk = |random: &mut SeededRandom| {
-        let bytes = (0..column_count).map(|_| 1 + random.below(100) as u32).collect::<Vec<_>>();
-        next_id += 1 + random.below(3) as u32;
-        (ChunkId(next_id), bytes)
+    let mut columns: Vec<ColumnId> = (0..1 + random.below(5) as u16).map(ColumnId).collect();
+    let (mut next_chunk, mut next_column) = (0, columns.len() as u16);
+    let mut chunk = |random: &mut SeededRandom, columns: &[ColumnId]| {
+        let mut bytes = || (!random.chance(1, 10)).then(|| 1 + random.below(100) as u32);
+        let segments: BTreeMap<_, _> = columns.iter().map(|column| (*column, bytes())).collect();
+        next_chunk += 1 + random.below(3) as u32;
+        (ChunkId(next_chunk), segments)
     };
-    let mut chunks: Vec<_> = (0..1 + random.below(40)).map(|_| chunk(random)).collect();
+    let mut chunks: Vec<_> = (0..1 + random.below(40)).map(|_| chunk(random, &columns)).collect();
     let mut versions = Vec::new();
     for sequence in 1..=1 + random.below(6) {
-        versions.push(SimulatedTable::new(TableId(table), sequence, chunks.clone()));
+        versions.push(SimulatedTable::altered(TableId(table), sequence, chunks.clone()));
+        if random.chance(1, 3) && columns.len() > 1 {
+            let dropped = columns.remove(random.below(columns.len() as u64) as usize);
+            for (_, segments) in &mut chunks {
+                segments.remove(&dropped);
+            }
+        }
+        if random.chance(1, 3) && columns.len() < 5 {
+            let added = ColumnId(next_column);
+            next_column += 1;
+            columns.push(added);
+            for (_, segments) in &mut chunks {
+                segments.insert(added, None);
+            }
+        }
         if random.chance(1, 2) {
             chunks.pop();
         }
-        chunks.push(chunk(random));
+        chunks.push(chunk(random, &columns));
     }
     versions
 }
@@ -97,9 +114,10 @@ impl Schedule {
         let version = versions[random.below(versions.len() as u64) as usize].clone();
         let (numerator, denominator) = [(1, 1), (1, 2), (1, 8)][random.below(3) as usize];
         let chunks: Vec<usize> = (0..version.chunk_count()).filter(|_| random.chance(numerator, denominator)).collect();
-        let mut columns: Vec<ColumnId> = (0..version.column_count() as u16).map(ColumnId).collect();
+        let mut columns = version.columns();
         columns.retain(|_| random.chance(1, 2));
         let scan = Scan {
+            version: version.clone(),
             expected: chunks.clone(),
             columns: columns.clone(),
             in_order: random.chance(1, 4),
@@ -119,7 +137,9 @@ impl Schedule {
         for delivery in actions.deliveries {
             let scan = self.scans.get_mut(&delivery.scan).unwrap();
             assert_eq!(scan.state, Progress::Running);
-            let expected: Vec<_> = scan.columns.iter().map(|column| (delivery.chunk, *column)).collect();
+            let is_read = |column: &ColumnId| scan.version.place(delivery.chunk_index, *column).is_some();
+            let content = |column: &ColumnId| is_read(column).then_some((delivery.chunk, *column));
+            let expected: Vec<_> = scan.columns.iter().map(content).collect();
             assert_eq!(delivery.segments, expected, "the segments are those asked for");
             scan.waiting -= 1;
             scan.holding.push((delivery.chunk, delivery.chunk_index));

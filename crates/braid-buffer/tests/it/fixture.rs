@@ -32,8 +32,7 @@ impl Fixture {
         let device = FaultDevice::new(open_device(dir.path(), &options).unwrap());
         let store_device: Arc<dyn Device> = device.clone();
         let store = Store::open(dir.path(), StoreOptions { device: store_device, encode_threads: 1 }).unwrap();
-        let column =
-            |name: &str, column_type| ColumnDef { name: name.to_owned(), column_type, nullable: false, default: None };
+        let column = |name: &str, column_type| ColumnDef { nullable: false, ..ColumnDef::new(name, column_type) };
         let columns = vec![
             column("number", ColumnType::BigInt),
             column("chunk", ColumnType::BigInt),
@@ -58,13 +57,13 @@ impl Fixture {
     /// Bytes that all segments of these columns take.
     pub fn bytes_of(&self, columns: &[u16]) -> u64 {
         let chunks = self.version.chunks.iter();
-        chunks.flat_map(|c| columns.iter().map(|at| u64::from(c.segments[usize::from(*at)].stored_bytes))).sum()
+        chunks.flat_map(|c| columns.iter().map(|at| u64::from(c.segments[usize::from(*at)].stored_bytes()))).sum()
     }
 
     /// Bytes that one chunk's segments of these columns take, at most.
     pub fn largest(&self, columns: &[u16]) -> u64 {
         let bytes = |c: &Arc<braid_storage::ChunkMeta>| {
-            columns.iter().map(|at| u64::from(c.segments[usize::from(*at)].stored_bytes)).sum()
+            columns.iter().map(|at| u64::from(c.segments[usize::from(*at)].stored_bytes())).sum()
         };
         self.version.chunks.iter().map(bytes).max().unwrap()
     }

@@ -2,5 +2,6 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests are tests; the line number is enough")]
 
+mod columns;
 mod fixture;
 mod shell;

@@ -112,7 +112,7 @@ async fn what_one_scan_reads_the_others_do_not() {
 async fn a_flipped_bit_fails_the_scans_of_that_column_and_no_others() {
     let fixture = Fixture::new().await;
     let chunk = &fixture.version.chunks[2];
-    let offset = chunk.segments[0].offset + u64::from(chunk.segments[0].segment_bytes) / 2;
+    let offset = chunk.segments[0].file_range().unwrap().offset + u64::from(chunk.segments[0].segment_bytes) / 2;
     fixture.device.inject(Fault::FlipBit { file: Some(chunk.file.path().to_owned()), offset, bit: 3 });
     let buffer = fixture.buffer(1 << 30, ScanPolicy::Relevance);
     let (bad, good) = (buffer.register(fixture.all(&[0, 1])), buffer.register(fixture.all(&[1, 2])));

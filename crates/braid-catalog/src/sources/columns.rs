@@ -14,9 +14,9 @@ pub(super) fn attributes(catalog: &Catalog, facts: &dyn ServerFacts) -> Vec<Name
     let mut rows = Vec::new();
     for table in catalog.tables() {
         let def = &table.def;
-        rows.extend(def.columns.iter().enumerate().map(|(at, column)| column_of_table(def, at, column)));
-        rows.extend(def.primary_key.iter().enumerate().map(|(at, column)| {
-            let column = &def.columns[usize::from(column.0)];
+        rows.extend(def.columns.iter().map(|column| column_of_table(def, column)));
+        let key_columns = def.primary_key.iter().filter_map(|column| def.column_by_id(*column));
+        rows.extend(key_columns.enumerate().map(|(at, column)| {
             attribute(primary_key_index_id(def.id), at, &column.name, sql_type_of(column.column_type))
         }));
     }
@@ -27,8 +27,10 @@ pub(super) fn attributes(catalog: &Catalog, facts: &dyn ServerFacts) -> Vec<Name
     rows
 }
 
-fn column_of_table(def: &TableDef, at: usize, column: &ColumnDef) -> NamedRow {
-    let mut row = attribute(table_object_id(def.id), at, &column.name, sql_type_of(column.column_type));
+/// A column of a table. Its number is its id, as PostgreSQL's numbers are not given out twice either.
+fn column_of_table(def: &TableDef, column: &ColumnDef) -> NamedRow {
+    let number = usize::from(column.id.0);
+    let mut row = attribute(table_object_id(def.id), number, &column.name, sql_type_of(column.column_type));
     row.extend([("attnotnull", Value::Bool(!column.nullable)), ("atthasdef", Value::Bool(column.default.is_some()))]);
     row
 }
@@ -57,7 +59,8 @@ fn attribute(relation: u32, at: usize, name: &str, sql_type: SqlType) -> NamedRo
 pub(super) fn defaults(catalog: &Catalog) -> Vec<NamedRow> {
     let mut rows = Vec::new();
     for table in catalog.tables() {
-        for (at, column) in table.def.columns.iter().enumerate() {
+        for column in &table.def.columns {
+            let at = usize::from(column.id.0);
             if let Some(default) = &column.default {
                 rows.push(vec![
                     ("oid", oid(default_id(table.def.id, at))),

@@ -35,7 +35,7 @@ fn keyed_tables(catalog: &Catalog) -> impl Iterator<Item = &TableDef> {
     catalog.tables().map(|table| &*table.def).filter(|def| !def.primary_key.is_empty())
 }
 
-/// The positions of the key's columns, from 1.
+/// The numbers of the key's columns, from 1.
 fn key_columns(def: &TableDef) -> Vec<Value> {
     def.primary_key.iter().map(|column| small(usize::from(column.0) + 1)).collect()
 }
@@ -69,11 +69,8 @@ pub(super) fn indexes(catalog: &Catalog) -> Vec<NamedRow> {
 }
 
 fn index_of(def: &TableDef) -> NamedRow {
-    let types = def.primary_key.iter().map(|column| {
-        let column = &def.columns[usize::from(column.0)];
-        stored_type(sql_type_of(column.column_type).id)
-    });
-    let types: Vec<StoredType> = types.collect();
+    let columns = def.primary_key.iter().filter_map(|column| def.column_by_id(*column));
+    let types: Vec<StoredType> = columns.map(|column| stored_type(sql_type_of(column.column_type).id)).collect();
     let of_types =
         |of: fn(&StoredType) -> u32| vector(TypeId::OID, types.iter().map(|stored| oid(of(stored))).collect());
     vec![

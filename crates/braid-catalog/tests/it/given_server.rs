@@ -6,7 +6,7 @@ use braid_base::ColumnId;
 use braid_catalog::object_ids::BOOTSTRAP_ROLE_ID;
 use braid_catalog::{Database, PreparedStatement, Role, ServerFacts, ServerView, Session, Setting};
 use braid_io::{Backend, DeviceOptions, open_device};
-use braid_storage::{Catalog, ColumnDef, ColumnType, NewTable, Store, StoreOptions};
+use braid_storage::{Catalog, ColumnChange, ColumnDef, ColumnType, NewTable, Store, StoreOptions};
 
 /// A server with one role, one setting and one session, as a new cluster of PostgreSQL has them.
 #[derive(Debug)]
@@ -64,10 +64,9 @@ impl ServerFacts for GivenServer {
 /// The tables of `tests/user_tables.sql`.
 fn user_tables() -> Vec<NewTable> {
     let column = |name: &str, column_type, nullable, default: Option<&str>| ColumnDef {
-        name: name.to_owned(),
-        column_type,
         nullable,
         default: default.map(str::to_owned),
+        ..ColumnDef::new(name, column_type)
     };
     let wide = ColumnType::Numeric { precision: 38, scale: 10 };
     let columns = vec![
@@ -103,12 +102,20 @@ pub async fn user_catalog() -> Arc<Catalog> {
 
 /// A catalog with these tables. Their files are gone, and nothing reads them.
 pub async fn catalog_of(tables: Vec<NewTable>) -> Arc<Catalog> {
+    catalog_after(tables, &[]).await
+}
+
+/// The same after changes of the columns of tables.
+pub async fn catalog_after(tables: Vec<NewTable>, changes: &[(&str, ColumnChange)]) -> Arc<Catalog> {
     let directory = tempfile::tempdir().unwrap();
     let options = DeviceOptions { backend: Backend::Threads, direct: false, queue_depth_max: 8, threads: 2 };
     let device = open_device(directory.path(), &options).unwrap();
     let store = Store::open(directory.path(), StoreOptions { device, encode_threads: 1 }).unwrap();
     for table in tables {
         store.create_table(table).await.unwrap();
+    }
+    for (table, change) in changes {
+        store.change_columns(table, change.clone()).await.unwrap();
     }
     store.snapshot()
 }

@@ -10,9 +10,9 @@ use braid_catalog::{RelationColumn, Snapshot, SystemRelation, relation};
 use braid_sql::pg_catalog::TypeId;
 use braid_sql::testing::FixedSession;
 use braid_sql::{Evaluation, Value};
-use braid_storage::{ColumnDef, ColumnType, NewTable};
+use braid_storage::{ColumnChange, ColumnDef, ColumnType, NewTable};
 
-use crate::given_server::{GivenServer, catalog_of, user_catalog};
+use crate::given_server::{GivenServer, catalog_after, catalog_of, user_catalog};
 
 /// The columns that PostgreSQL's answers are without.
 const LEFT_OUT: &[&str] = &[
@@ -129,12 +129,7 @@ async fn only_the_columns_asked_for_are_given_in_their_order() {
 async fn a_key_has_another_name_than_all_tables() {
     let table = |name: &str, is_keyed: bool| NewTable {
         name: name.to_owned(),
-        columns: vec![ColumnDef {
-            name: "a".to_owned(),
-            column_type: ColumnType::Integer,
-            nullable: !is_keyed,
-            default: None,
-        }],
+        columns: vec![ColumnDef { nullable: !is_keyed, ..ColumnDef::new("a", ColumnType::Integer) }],
         primary_key: if is_keyed { vec![ColumnId(0)] } else { Vec::new() },
     };
     let long = "ä".repeat(31);
@@ -147,4 +142,30 @@ async fn a_key_has_another_name_than_all_tables() {
     assert_eq!(names[&table_object_id(ids[0])], "t");
     assert_eq!(table_of_object_id(primary_key_constraint_id(ids[0])), None);
     assert_ne!(default_id(ids[0], 0), default_id(ids[1], 0));
+}
+
+#[tokio::test]
+async fn columns_keep_their_numbers_when_others_are_dropped() {
+    let column = |name: &str| ColumnDef::new(name, ColumnType::Integer);
+    let with_default = |name: &str| ColumnDef { default: Some("1".to_owned()), ..column(name) };
+    let columns = vec![column("a"), with_default("b"), column("c")];
+    let table = NewTable { name: "t".to_owned(), columns, primary_key: vec![ColumnId(2)] };
+    let changes = [("t", ColumnChange::Drop("a".to_owned())), ("t", ColumnChange::Add(with_default("d")))];
+    let catalog = catalog_after(vec![table], &changes).await;
+    let snapshot = Snapshot { catalog: &catalog, facts: &GivenServer };
+    let table = table_object_id(catalog.table("t").unwrap().def.id).to_string();
+    // The values of a column in the rows of a relation that are about the table.
+    let of_table = |name: &str, key: &str, column: &str| {
+        let relation = relation("pg_catalog", name).unwrap();
+        let columns = [key, column].map(|column| relation.column(column).unwrap());
+        let rows = snapshot.rows(relation, &columns).unwrap();
+        let text = |row: &[Value], at: usize| shown(&row[at], &relation.columns[columns[at]]).unwrap_or_default();
+        let own = rows.iter().filter(|row| text(row, 0) == table);
+        own.map(|row| text(row, 1)).collect::<Vec<String>>()
+    };
+    assert_eq!(of_table("pg_attribute", "attrelid", "attname"), ["b", "c", "d"]);
+    assert_eq!(of_table("pg_attribute", "attrelid", "attnum"), ["2", "3", "4"]);
+    assert_eq!(of_table("pg_attrdef", "adrelid", "adnum"), ["2", "4"]);
+    assert_eq!(of_table("pg_constraint", "conrelid", "conkey"), ["{3}"]);
+    assert_eq!(of_table("pg_index", "indrelid", "indkey"), ["3"]);
 }

@@ -87,8 +87,7 @@ pub(super) struct ChangedRows<'a> {
 impl ChangedRows<'_> {
     /// The columns of its rows: the identity, then those of the table for an UPDATE.
     pub fn stored_in(&self) -> Result<StoredIn, EngineError> {
-        let id =
-            ColumnDef { name: ROW_IDS.to_owned(), column_type: ColumnType::BigInt, nullable: false, default: None };
+        let id = ColumnDef { nullable: false, ..ColumnDef::new(ROW_IDS, ColumnType::BigInt) };
         let columns = std::iter::once(&id).chain(&self.target.def.columns).take(1 + self.values.len());
         Ok(StoredIn::new(columns, Vec::new()).with_rows(self.query()?))
     }

@@ -1,6 +1,6 @@
 //! The mapping of the store's errors to SQLSTATEs.
 
-use braid_storage::{SegmentError, StoreError};
+use braid_storage::{ColumnChangeError, SegmentError, StoreError};
 
 use super::{corrupt, from_device};
 use crate::{EngineError, SqlState};
@@ -14,6 +14,7 @@ pub(super) fn from_store(error: &StoreError) -> EngineError {
         StoreError::UnknownTable { table } => {
             return EngineError::new(SqlState::UndefinedTable, format!("relation \"{table}\" does not exist"));
         }
+        StoreError::Columns(error) => state_of_column_change(error),
         StoreError::TypeExists { name } => {
             return EngineError::new(SqlState::DuplicateObject, format!("type \"{name}\" already exists")).with_hint(
                 "A relation has an associated type of the same name, so you must use a name that doesn't conflict with any \
@@ -58,6 +59,17 @@ pub(super) fn from_store(error: &StoreError) -> EngineError {
         _ => SqlState::InternalError,
     };
     EngineError::new(state, error.to_string())
+}
+
+fn state_of_column_change(error: &ColumnChangeError) -> SqlState {
+    match error {
+        ColumnChangeError::Exists { .. } => SqlState::DuplicateColumn,
+        ColumnChangeError::Unknown { .. } => SqlState::UndefinedColumn,
+        ColumnChangeError::TooMany => SqlState::TooManyColumns,
+        ColumnChangeError::ContainsNulls { .. } => SqlState::NotNullViolation,
+        ColumnChangeError::IsOnly { .. } => SqlState::FeatureNotSupported,
+        ColumnChangeError::Invalid { .. } => SqlState::InvalidTableDefinition,
+    }
 }
 
 /// The outcome of the commit is unknown: the client must check it after a restart.

@@ -111,7 +111,7 @@ impl StoredTables for SnapshotTables {
             Some((last, stored)) if *last == version.def.columns.len() => (stored, true),
             _ => (columns, false),
         };
-        let projection: Vec<ColumnId> = columns.iter().map(|column| ColumnId(*column as u16)).collect();
+        let projection: Vec<ColumnId> = columns.iter().map(|at| version.def.columns[*at].id).collect();
         let mut types: Vec<ColumnType> = projection.iter().map(|column| version.value_type(*column)).collect();
         let spec = ScanSpec::new(projection);
         let description = description(&version.def, columns);
@@ -138,7 +138,7 @@ fn entry_of(def: &TableDef) -> TableEntry {
         schema: SCHEMA_NAME.to_owned(),
         name: def.name.clone(),
         columns: def.columns.iter().map(column).collect(),
-        primary_key: def.primary_key.iter().map(|column| usize::from(column.0)).collect(),
+        primary_key: def.primary_key.iter().filter_map(|column| def.position(*column)).collect(),
     }
 }
 
@@ -155,7 +155,7 @@ mod tests {
     use braid_exec::runtime::pipeline::Sink;
     use braid_exec::runtime::stop::Stop;
     use braid_exec::{Batch, FixedBudget};
-    use braid_storage::{RowId, Scalar};
+    use braid_storage::{ColumnChange, RowId, Scalar};
     use futures::StreamExt;
 
     use super::*;
@@ -179,7 +179,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let database = Database::open(Config::new(directory.path())).await.unwrap();
         let session = database.session("alice");
-        for sql in ["create table t (a text, b int)", "insert into t values ('x', 7), ('y', 8)"] {
+        for sql in ["create table t (gone int, a text, b int)", "insert into t values (1, 'x', 7), (2, 'y', 8)"] {
             let statement = session.parse(sql).unwrap().remove(0);
             match session.execute(&statement, Vec::new(), Default::default()).await.unwrap() {
                 Outcome::Rows { mut stream, .. } => assert!(stream.next().await.is_none()),
@@ -187,6 +187,8 @@ mod tests {
                 other => panic!("{other:?}"),
             }
         }
+        // The columns' places are not their ids then.
+        database.store().change_columns("t", ColumnChange::Drop("gone".to_owned())).await.unwrap();
         let context = StatementContext::new(database.clone(), "alice", 1);
         let tables = SnapshotTables::of(&context);
         let version = database.store().snapshot().table("t").unwrap().clone();

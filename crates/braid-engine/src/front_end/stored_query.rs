@@ -142,7 +142,7 @@ pub(crate) async fn table_columns(
 fn columns_of(query: &LoweredQuery) -> Result<Vec<ColumnDef>, EngineError> {
     let columns = query.columns.iter().map(|(name, sql_type)| {
         let column_type = stored_type(name, *sql_type)?;
-        Ok(ColumnDef { name: name.clone(), column_type, nullable: true, default: None })
+        Ok(ColumnDef::new(name.clone(), column_type))
     });
     columns.collect()
 }

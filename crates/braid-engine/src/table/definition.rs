@@ -128,7 +128,7 @@ fn column_def(
             }
         }
     }
-    Ok(ColumnDef { name, column_type: column_type(&column.data_type, session)?, nullable, default })
+    Ok(ColumnDef { nullable, default, ..ColumnDef::new(name, column_type(&column.data_type, session)?) })
 }
 
 /// Refuses a key, unless it is known not to be enforced.

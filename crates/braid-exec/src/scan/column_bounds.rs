@@ -10,9 +10,8 @@ pub(crate) fn column_bounds(version: &TableVersion, column: ColumnId) -> Option<
     if !matches!(version.physical(column), PhysicalType::Int | PhysicalType::Int128) {
         return None;
     }
-    let column = usize::from(column.0);
     let of_chunks = version.chunks.iter().filter_map(|chunk| {
-        let zone_map = &chunk.segments[column].zone_map;
+        let zone_map = &chunk.segment(column).zone_map;
         let of_chunk = || Some(IntegerBounds { low: integer(&zone_map.min)?, high: integer(&zone_map.max)? });
         (zone_map.null_count < chunk.row_count).then(of_chunk)
     });
@@ -23,7 +22,7 @@ pub(crate) fn column_bounds(version: &TableVersion, column: ColumnId) -> Option<
 
 /// Whether a column has no nulls.
 pub(crate) fn is_null_free(version: &TableVersion, column: ColumnId) -> bool {
-    version.chunks.iter().all(|chunk| chunk.segments[usize::from(column.0)].zone_map.null_count == 0)
+    version.chunks.iter().all(|chunk| chunk.segment(column).zone_map.null_count == 0)
 }
 
 fn integer(bound: &Option<Scalar>) -> Option<i128> {

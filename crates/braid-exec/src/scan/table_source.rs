@@ -132,7 +132,7 @@ impl TableSource {
     }
 
     fn column(&self, column: ColumnId) -> &ColumnDef {
-        &self.version.def.columns[usize::from(column.0)]
+        self.version.def.column_by_id(column).expect("a scan's columns are those of its version")
     }
 
     /// The description without measurements.
@@ -202,8 +202,7 @@ impl Source for TableSource {
     fn at_version(&self, version: &Arc<TableVersion>) -> Option<Arc<dyn Source>> {
         let (known, new) = (&self.version.def, &version.def);
         let is_same = Arc::ptr_eq(known, new) || known.id == new.id && known.columns == new.columns;
-        let common_scale = |version: &TableVersion, column: &ColumnId| version.common_scales()[usize::from(column.0)];
-        let is_scaled_alike = |column: &ColumnId| common_scale(&self.version, column) == common_scale(version, column);
+        let is_scaled_alike = |column: &ColumnId| self.version.common_scale(*column) == version.common_scale(*column);
         (is_same && self.spec.projection.iter().all(is_scaled_alike)).then(|| {
             let same = self.with_spec(self.spec.clone());
             Arc::new(Self { version: version.clone(), metrics: Arc::default(), ..same }) as Arc<dyn Source>

@@ -65,7 +65,7 @@ pub struct ColumnStatistics {
 impl ColumnStatistics {
     /// Of all rows of `chunks`, which are some of `version`.
     pub(super) fn of(version: &TableVersion, column: ColumnId, chunks: &[&ChunkMeta]) -> Self {
-        let at = usize::from(column.0);
+        let at = version.position(column);
         let column_type = version.value_type(column);
         let null_count: u64 = chunks.iter().map(|chunk| nulls_left(chunk, at)).sum();
         let row_count: u64 = chunks.iter().map(|chunk| u64::from(chunk.live_row_count())).sum();
@@ -120,7 +120,8 @@ fn distinct_count(version: &TableVersion, column: ColumnId, value_count: u64) ->
         return Some(value_count);
     }
     let distinct = version.distinct_count(column).filter(|_| value_count > 0)?;
-    let values = |chunk: &ChunkMeta| u64::from(chunk.live_row_count()) - nulls_left(chunk, usize::from(column.0));
+    let at = version.position(column);
+    let values = |chunk: &ChunkMeta| u64::from(chunk.live_row_count()) - nulls_left(chunk, at);
     let all: u64 = version.chunks.iter().map(|chunk| values(chunk)).sum();
     Some(counted(distinct_left(distinct.min(all as f64), all as f64, value_count as f64)))
 }

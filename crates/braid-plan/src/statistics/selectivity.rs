@@ -22,7 +22,7 @@ pub(super) fn selectivity(version: &TableVersion, chunk: &ChunkMeta, predicates:
 }
 
 fn selectivity_of(version: &TableVersion, chunk: &ChunkMeta, column: ColumnId, predicate: &ColumnPredicate) -> f64 {
-    let zone_map = &chunk.segments[usize::from(column.0)].zone_map;
+    let zone_map = &chunk.segment(column).zone_map;
     match zone_map.verdict(predicate, chunk.row_count) {
         Verdict::None => return 0.0,
         Verdict::All => return 1.0,

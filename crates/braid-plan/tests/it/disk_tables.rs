@@ -101,12 +101,7 @@ async fn stored(names: &[(&str, &str)], given: &MemoryTable) -> (tempfile::TempD
     let options = DeviceOptions { backend: Backend::Threads, direct: false, queue_depth_max: 8, threads: 2 };
     let device = open_device(directory.path(), &options).unwrap();
     let store = Store::open(directory.path(), StoreOptions { device: device.clone(), encode_threads: 1 }).unwrap();
-    let column = |((name, _), column_type): (&(&str, &str), &ColumnType)| ColumnDef {
-        name: (*name).to_owned(),
-        column_type: *column_type,
-        nullable: true,
-        default: None,
-    };
+    let column = |((name, _), column_type): (&(&str, &str), &ColumnType)| ColumnDef::new(*name, *column_type);
     let columns = names.iter().zip(given.types()).map(column).collect();
     store.create_table(NewTable { name: "t".to_owned(), columns, primary_key: Vec::new() }).await.unwrap();
     // An append of less than half of the rows before it stays a chunk of its own.

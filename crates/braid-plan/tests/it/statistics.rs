@@ -40,7 +40,7 @@ impl StoredTable {
         let store = Store::open(directory.path(), StoreOptions { device, encode_threads: 1 }).unwrap();
         let column = |name: &str, column_type, nullable| {
             let name = name.to_owned();
-            ColumnDef { name, column_type, nullable, default: None }
+            ColumnDef { nullable, ..ColumnDef::new(name, column_type) }
         };
         let columns = vec![
             column("key", ColumnType::BigInt, false),

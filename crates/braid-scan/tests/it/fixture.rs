@@ -5,7 +5,7 @@ use std::sync::Arc;
 use braid_base::{ByteSize, Random, SystemClock};
 use braid_buffer::{BufferManager, BufferOptions, ScanPolicy};
 use braid_io::{Backend, Device, DeviceOptions, open_device};
-use braid_storage::{DeletedRows, NewTable, RowDeletes, Store, StoreOptions, TableVersion};
+use braid_storage::{ColumnChange, ColumnDef, DeletedRows, NewTable, RowDeletes, Store, StoreOptions, TableVersion};
 
 use crate::model::{Generator, Value, batch};
 
@@ -16,7 +16,10 @@ pub struct Fixture {
     /// The table before the last rows were deleted, and its rows.
     pub older: (Arc<TableVersion>, Vec<Vec<Value>>),
     pub buffer: Arc<BufferManager>,
+    /// Of all columns, whose places are their ids, dropped ones included.
     pub generator: Generator,
+    /// The first column that was not dropped.
+    pub first_column: u16,
     _store: Arc<Store>,
     _dir: tempfile::TempDir,
 }
@@ -25,11 +28,27 @@ impl Fixture {
     /// A random table of several chunks: INSERTs each less than half of the one before are not merged. Rows are deleted in
     /// between, and at the end.
     pub async fn random(seed: u64, policy: ScanPolicy) -> Self {
+        Self::with_columns_added(seed, policy, |_| 0).await
+    }
+
+    /// A random table of several chunks some columns of which were added after the first one. In the end its first column is
+    /// dropped, so that no column has its id as its place.
+    pub async fn altered(seed: u64, policy: ScanPolicy) -> Self {
+        let added = |generator: &mut Generator| generator.random.below(generator.columns.len() as u64) as usize;
+        let fixture = Self::with_columns_added(seed, policy, added).await;
+        let first = ColumnChange::Drop(fixture.version.def.columns[0].name.clone());
+        let version = fixture._store.change_columns("t", first).await.unwrap();
+        Self { version, first_column: 1, ..fixture }
+    }
+
+    /// Adds the last columns, as many as `added` says, when the first chunk is there.
+    async fn with_columns_added(seed: u64, policy: ScanPolicy, added: impl Fn(&mut Generator) -> usize) -> Self {
         let mut generator = Generator::new(seed);
+        let first_columns = generator.columns.len() - added(&mut generator);
         let dir = tempfile::tempdir().unwrap();
         let device = thread_device(dir.path());
         let store = Store::open(dir.path(), StoreOptions { device: device.clone(), encode_threads: 1 }).unwrap();
-        let (columns, name) = (generator.columns.clone(), "t".to_owned());
+        let (columns, name) = (generator.columns[..first_columns].to_vec(), "t".to_owned());
         store.create_table(NewTable { name, columns, primary_key: Vec::new() }).await.unwrap();
         let mut rows: Vec<Vec<Value>> = Vec::new();
         let mut insert_rows = 1 + generator.random.below(12_000) as usize;
@@ -38,8 +57,12 @@ impl Fixture {
             rows.extend((first..first + insert_rows).map(|row| generator.row(row)));
             let schema = store.snapshot().table("t").unwrap().def.arrow_schema();
             let mut appender = store.append("t").unwrap();
-            appender.append(batch(&generator.columns, schema, &rows[first..])).await.unwrap();
+            let columns = &generator.columns[..appender.def().columns.len()];
+            appender.append(batch(columns, schema, &rows[first..])).await.unwrap();
             appender.commit().await.unwrap();
+            if columns.len() < generator.columns.len() {
+                add_columns(&store, &mut generator, first_columns, &mut rows).await;
+            }
             insert_rows = insert_rows * 2 / 5;
             if generator.random.chance(1, 3) {
                 delete_some(&store, &mut generator, &mut rows).await;
@@ -51,12 +74,23 @@ impl Fixture {
         }
         let version = store.snapshot().table("t").unwrap().clone();
         assert_eq!(version.row_count(), rows.len() as u64);
-        let segment_bytes_max = version.chunks.iter().flat_map(|c| &c.segments).map(|s| s.stored_bytes).max();
+        let segment_bytes_max = version.chunks.iter().flat_map(|c| &c.segments).map(|s| s.stored_bytes()).max();
         // Room for two chunks: scans that share it must evict.
         let capacity = u64::from(segment_bytes_max.unwrap_or(4096)) * generator.columns.len() as u64 * 2;
         let options = BufferOptions { capacity: ByteSize(capacity), policy, loads_in_flight_max: 4 };
         let buffer = BufferManager::new(device, Arc::new(SystemClock::new()), options);
-        Self { rows, version, older, buffer, generator, _store: store, _dir: dir }
+        Self { rows, version, older, buffer, generator, first_column: 0, _store: store, _dir: dir }
+    }
+}
+
+/// Adds the columns from `first` on to a table with these rows, in which they have one value each.
+async fn add_columns(store: &Store, generator: &mut Generator, first: usize, rows: &mut [Vec<Value>]) {
+    for at in first..generator.columns.len() {
+        let is_null = generator.columns[at].nullable && generator.random.chance(1, 2);
+        let missing = if is_null { None } else { Some(generator.constant(at)) };
+        let column = ColumnDef { missing: missing.clone(), ..generator.columns[at].clone() };
+        store.change_columns("t", ColumnChange::Add(column)).await.unwrap();
+        rows.iter_mut().for_each(|row| row[at].clone_from(&missing));
     }
 }
 

@@ -57,7 +57,7 @@ impl Generator {
         let count = 2 + random.below(6) as usize;
         let column = |at: usize, random: &mut SeededRandom| {
             let column_type = TYPES[random.below(TYPES.len() as u64) as usize];
-            ColumnDef { name: format!("c{at}"), column_type, nullable: random.chance(1, 2), default: None }
+            ColumnDef { nullable: random.chance(1, 2), ..ColumnDef::new(format!("c{at}"), column_type) }
         };
         let columns: Vec<ColumnDef> = (0..count).map(|at| column(at, &mut random)).collect();
         let shapes =

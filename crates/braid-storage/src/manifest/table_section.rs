@@ -8,8 +8,9 @@
 //! | 4 | next chunk id |
 //! | 8 | sequence number of the manifest that last changed the table |
 //! | string | name |
+//! | 2 | from version 5 on: next column id |
 //! | 2 | number of columns; then each column |
-//! | 2 | number of primary key columns; then 2 bytes each, the column's ordinal |
+//! | 2 | number of primary key columns; then 2 bytes each, the column's id |
 //! | 4 | number of chunks; then each chunk |
 //! | | from version 2 on: the sketch of each column, in the form of `sketch_section` |
 //! | | from version 5 on: the deleted rows of the chunks, in the form of `deleted_rows_section` |
@@ -18,25 +19,29 @@
 //!
 //! | width | meaning |
 //! |---|---|
+//! | 2 | from version 5 on: the column's id; before, its ordinal is its id |
 //! | string | name |
 //! | 1 | type: 1 boolean, 2 smallint, 3 integer, 4 bigint, 5 real, 6 double, 7 numeric, 8 text, 9 varchar, 10 char, 11 date, 12 timestamp, 13 timestamptz, 14 interval, 15 bytea, 16 uuid, 17 time, 18 name, 19 varchar without a limit, 20 values as bytes of the front end, 21 time(n), 22 timestamp(n), 23 timestamptz(n), from version 4 on 24 an enumerated type |
 //! | 4 | its parameter: numeric `precision + 256 * scale`, varchar and char their limit in characters, bytes of the front end the oid of their type, times and timestamps their digits of a second, 0 to 6, an enumerated type its oid, otherwise 0 |
 //! | 4 | for bytes of the front end only: the type's modifier, signed |
-//! | 1 | bit 0: nullable; bit 1: has a default |
+//! | 1 | bit 0: nullable; bit 1: has a default; from version 5 on, bit 2: has a missing value |
 //! | string | the default's SQL text, if it has one |
+//! | | the missing value, if it has one, in the form of `missing_value` |
 //!
-//! Chunk, followed by one segment entry for each column:
+//! Chunk, followed by its segment entries, one for each column in the file, in column order:
 //!
 //! | width | meaning |
 //! |---|---|
 //! | 4 | chunk id |
 //! | 4 | rows |
 //! | 8 | data file id |
+//! | 2 | from version 5 on: number of segment entries; before, there is one for each column |
 //!
 //! Segment entry:
 //!
 //! | width | meaning |
 //! |---|---|
+//! | 2 | from version 5 on: the column's id |
 //! | 8 | offset in the data file |
 //! | 4 | stored bytes, padding included |
 //! | 4 | segment bytes, padding excluded |
@@ -50,12 +55,15 @@ use braid_base::{CHUNK_ROWS, ChunkId, ColumnId, EnumTypeRef, SEGMENT_ALIGN_BYTES
 
 use super::byte_reader::ByteReader;
 use super::deleted_rows_section::{put_deleted_rows, take_deleted_rows};
+use super::missing_value::{put_missing_value, take_missing_value};
+use super::scalars::{is_of, put_scalar, take_scalar};
 use super::sketch_section::{put_sketch, take_sketch};
 use super::{ManifestChunk, ManifestError, ManifestTable};
 use crate::data_file_header::{DATA_FILE_HEADER_BYTES, DataFileId};
+use crate::missing_segments::MissingSegments;
 use crate::types::NUMERIC_PRECISION_MAX;
 use crate::{
-    ColumnDef, ColumnType, CommonScale, DeletedRows, DistinctSketch, PhysicalType, Scalar, SegmentMeta, TableDef,
+    ColumnDef, ColumnType, CommonScale, DeletedRows, DistinctSketch, FileRange, SegmentMeta, SegmentPlace, TableDef,
     ZoneMap,
 };
 
@@ -65,7 +73,7 @@ pub(super) const BYTES_MIN: usize = 4 + 4 + 8 + 4 + 2 + 2 + 4;
 const COLUMN_BYTES_MIN: usize = 4 + 1 + 4 + 1;
 /// A chunk's own entry.
 const CHUNK_BYTES: usize = 4 + 4 + 8;
-/// The smallest segment entry: no bounds.
+/// The smallest segment entry, without a column id and bounds.
 const SEGMENT_BYTES_MIN: usize = 8 + 4 + 4 + 8 + 4 + 1;
 
 /// The type of values as bytes of the front end, whose modifier follows its parameter.
@@ -73,6 +81,7 @@ const ENCODED: u8 = 20;
 
 const NULLABLE: u8 = 1;
 const HAS_DEFAULT: u8 = 2;
+const HAS_MISSING: u8 = 4;
 const HAS_MIN: u8 = 1;
 const HAS_MAX: u8 = 2;
 const EXACT: u8 = 4;
@@ -83,6 +92,9 @@ const SKETCHES_SINCE: u32 = 2;
 
 /// The first version with numerics without a precision as integers.
 const SCALES_SINCE: u32 = 3;
+
+/// The first version with column ids, and with chunks that lack segments.
+const COLUMN_IDS_SINCE: u32 = 5;
 
 /// The first version with deleted rows.
 const DELETED_ROWS_SINCE: u32 = 5;
@@ -103,6 +115,7 @@ pub(crate) fn encode_table<'a>(
     out.extend_from_slice(&next_chunk_id.to_le_bytes());
     out.extend_from_slice(&sequence.to_le_bytes());
     put_string(&mut out, &def.name);
+    out.extend_from_slice(&def.next_column_id.to_le_bytes());
     out.extend_from_slice(&(def.columns.len() as u16).to_le_bytes());
     for column in &def.columns {
         put_column(&mut out, column);
@@ -112,14 +125,13 @@ pub(crate) fn encode_table<'a>(
         out.extend_from_slice(&column.0.to_le_bytes());
     }
     out.extend_from_slice(&(chunks.len() as u32).to_le_bytes());
+    let mut missing = MissingSegments::default();
     for (id, row_count, file_id, segments) in chunks {
-        assert_eq!(segments.len(), def.columns.len(), "a chunk has a segment for each column");
         out.extend_from_slice(&id.0.to_le_bytes());
         out.extend_from_slice(&row_count.to_le_bytes());
         out.extend_from_slice(&file_id.0.to_le_bytes());
-        for (segment, column) in segments.iter().zip(&def.columns) {
-            put_segment(&mut out, segment, column.column_type);
-        }
+        assert_memory_is_missing(def, row_count, segments, &mut missing);
+        put_segments(&mut out, def, segments);
     }
     sketches.for_each(|sketch| put_sketch(&mut out, sketch));
     put_deleted_rows(&mut out, deleted);
@@ -131,27 +143,25 @@ pub(super) fn decode_table(reader: &mut ByteReader<'_>, version: u32) -> Result<
     let id = TableId(reader.u32()?);
     let (next_chunk_id, sequence) = (reader.u32()?, reader.u64()?);
     let name = reader.string()?;
-    let column_count = usize::from(reader.u16()?);
-    let mut columns: Vec<ColumnDef> = Vec::with_capacity(reader.bounded_capacity(column_count, COLUMN_BYTES_MIN));
-    for _ in 0..column_count {
-        columns.push(take_column(reader)?);
+    let known_column_id = if version < COLUMN_IDS_SINCE { None } else { Some(reader.u16()?) };
+    let column_count = reader.u16()?;
+    let next_column_id = known_column_id.unwrap_or(column_count);
+    let capacity = reader.bounded_capacity(column_count.into(), COLUMN_BYTES_MIN);
+    let mut columns: Vec<ColumnDef> = Vec::with_capacity(capacity);
+    for at in 0..column_count {
+        columns.push(take_column(reader, at, version)?);
     }
     let key_count = usize::from(reader.u16()?);
     let mut primary_key = Vec::with_capacity(reader.bounded_capacity(key_count, 2));
     for _ in 0..key_count {
-        let column = reader.u16()?;
-        if usize::from(column) >= column_count {
-            return Err(reader.malformed(format!("a key column {column} of {column_count} columns")));
-        }
-        primary_key.push(ColumnId(column));
+        primary_key.push(ColumnId(reader.u16()?));
     }
-    let def = TableDef { id, name, columns, primary_key };
+    let def = TableDef { id, name, columns, primary_key, next_column_id };
     if let Err(what) = def.validate() {
         return Err(reader.malformed(format!("table \"{}\": {what}", def.name)));
     }
     let chunk_count = reader.u32()? as usize;
-    let chunk_bytes_min = CHUNK_BYTES + column_count * SEGMENT_BYTES_MIN;
-    let mut chunks: Vec<ManifestChunk> = Vec::with_capacity(reader.bounded_capacity(chunk_count, chunk_bytes_min));
+    let mut chunks: Vec<ManifestChunk> = Vec::with_capacity(reader.bounded_capacity(chunk_count, CHUNK_BYTES));
     for _ in 0..chunk_count {
         let chunk = take_chunk(reader, &def, version)?;
         if chunks.last().is_some_and(|last| last.id >= chunk.id) || chunk.id.0 >= next_chunk_id {
@@ -160,7 +170,7 @@ pub(super) fn decode_table(reader: &mut ByteReader<'_>, version: u32) -> Result<
         chunks.push(chunk);
     }
     let sketches =
-        if version < SKETCHES_SINCE { vec![None; column_count] } else { take_sketches(reader, &def, &chunks)? };
+        if version < SKETCHES_SINCE { vec![None; def.columns.len()] } else { take_sketches(reader, &def, &chunks)? };
     if version >= DELETED_ROWS_SINCE {
         take_deleted_rows(reader, &mut chunks)?;
     }
@@ -173,9 +183,9 @@ fn take_sketches(
     chunks: &[ManifestChunk],
 ) -> Result<Vec<Option<DistinctSketch>>, ManifestError> {
     let mut sketches = Vec::with_capacity(reader.bounded_capacity(def.columns.len(), 1));
-    for (at, column) in def.columns.iter().enumerate() {
+    for column in &def.columns {
         let sketch = take_sketch(reader)?;
-        let has_values = chunks.iter().any(|chunk| chunk.segments[at].zone_map.null_count < chunk.row_count);
+        let has_values = chunks.iter().any(|chunk| chunk.has_values(column));
         if has_values && sketch.as_ref().is_some_and(DistinctSketch::is_empty) {
             return Err(reader.malformed(format!("the sketch of column \"{}\" knows none of its values", column.name)));
         }
@@ -194,19 +204,26 @@ fn put_column(out: &mut Vec<u8>, column: &ColumnDef) {
     let (tag, parameter) = type_code(column.column_type);
     let nullable = if column.nullable { NULLABLE } else { 0 };
     let has_default = if column.default.is_some() { HAS_DEFAULT } else { 0 };
+    let has_missing = if column.missing.is_some() { HAS_MISSING } else { 0 };
+    out.extend_from_slice(&column.id.0.to_le_bytes());
     put_string(out, &column.name);
     out.push(tag);
     out.extend_from_slice(&parameter.to_le_bytes());
     if let ColumnType::Encoded { modifier, .. } = column.column_type {
         out.extend_from_slice(&modifier.to_le_bytes());
     }
-    out.push(nullable | has_default);
+    out.push(nullable | has_default | has_missing);
     if let Some(default) = &column.default {
         put_string(out, default);
     }
+    if let Some(missing) = &column.missing {
+        put_missing_value(out, missing);
+    }
 }
 
-fn take_column(reader: &mut ByteReader<'_>) -> Result<ColumnDef, ManifestError> {
+/// Reads the column that is the `at`-th of its table.
+fn take_column(reader: &mut ByteReader<'_>, at: u16, version: u32) -> Result<ColumnDef, ManifestError> {
+    let (id, may_lack) = if version < COLUMN_IDS_SINCE { (at, 0) } else { (reader.u16()?, HAS_MISSING) };
     let name = reader.string()?;
     let (tag, parameter) = (reader.u8()?, reader.u32()?);
     let column_type = match tag {
@@ -217,11 +234,16 @@ fn take_column(reader: &mut ByteReader<'_>) -> Result<ColumnDef, ManifestError> 
         return Err(reader.malformed(format!("column \"{name}\" has type {tag} with parameter {parameter}")));
     };
     let flags = reader.u8()?;
-    if flags & !(NULLABLE | HAS_DEFAULT) != 0 {
+    if flags & !(NULLABLE | HAS_DEFAULT | may_lack) != 0 {
         return Err(reader.malformed(format!("column \"{name}\" has flags {flags:#04x}")));
     }
     let default = if flags & HAS_DEFAULT != 0 { Some(reader.string()?) } else { None };
-    Ok(ColumnDef { name, column_type, nullable: flags & NULLABLE != 0, default })
+    let missing = match flags & HAS_MISSING {
+        0 => None,
+        _ => Some(take_missing_value(reader, column_type.physical())?),
+    };
+    let nullable = flags & NULLABLE != 0;
+    Ok(ColumnDef { id: ColumnId(id), name, column_type, nullable, default, missing })
 }
 
 fn type_code(column_type: ColumnType) -> (u8, u32) {
@@ -292,17 +314,56 @@ fn take_chunk(reader: &mut ByteReader<'_>, def: &TableDef, version: u32) -> Resu
     if !(1..=CHUNK_ROWS as u32).contains(&row_count) {
         return Err(reader.malformed(format!("chunk {id} has {row_count} rows")));
     }
-    let mut segments = Vec::with_capacity(reader.bounded_capacity(def.columns.len(), SEGMENT_BYTES_MIN));
+    let segments = take_segments(reader, def, version)?;
     for column in &def.columns {
-        let segment = take_segment(reader, column.column_type, version)?;
+        let segment = segments.iter().find(|segment| segment.column == column.id);
+        let missing_nulls = if column.missing.is_none() { row_count } else { 0 };
+        let nulls = segment.map_or(missing_nulls, |segment| segment.zone_map.null_count);
         let nulls_max = if column.nullable { row_count } else { 0 };
-        if segment.zone_map.null_count > nulls_max {
-            let nulls = segment.zone_map.null_count;
+        if nulls > nulls_max {
             return Err(reader.malformed(format!("{nulls} nulls in column \"{}\" of chunk {id}", column.name)));
         }
-        segments.push(segment);
     }
     Ok(ManifestChunk { id, row_count, deleted: None, file_id, segments })
+}
+
+/// Writes the entries of the segments that are in the chunk's file. A segment in memory is one of missing values, which its
+/// column's definition tells.
+fn put_segments(out: &mut Vec<u8>, def: &TableDef, segments: &[SegmentMeta]) {
+    let in_file = segments.iter().filter(|segment| segment.file_range().is_some());
+    out.extend_from_slice(&(in_file.clone().count() as u16).to_le_bytes());
+    for segment in in_file {
+        let column = def.column_by_id(segment.column).expect("a chunk has segments of its table's columns");
+        out.extend_from_slice(&segment.column.0.to_le_bytes());
+        put_segment(out, segment, column.column_type);
+    }
+}
+
+/// Panics if a segment in memory is not what opening the manifest makes of the column's missing value: it would be lost.
+fn assert_memory_is_missing(def: &TableDef, row_count: u32, segments: &[SegmentMeta], missing: &mut MissingSegments) {
+    for segment in segments.iter().filter(|segment| segment.memory().is_some()) {
+        let at = def.position(segment.column).expect("a chunk has segments of its table's columns");
+        let expected = missing.segment(at, &def.columns[at], row_count);
+        assert_eq!(segment.checksum, expected.checksum, "a manifest has no place for rows in memory");
+    }
+}
+
+/// Reads a chunk's segment entries, whose columns ascend.
+fn take_segments(reader: &mut ByteReader<'_>, def: &TableDef, version: u32) -> Result<Vec<SegmentMeta>, ManifestError> {
+    let has_ids = version >= COLUMN_IDS_SINCE;
+    let count = if has_ids { usize::from(reader.u16()?) } else { def.columns.len() };
+    let mut segments: Vec<SegmentMeta> = Vec::with_capacity(reader.bounded_capacity(count, SEGMENT_BYTES_MIN));
+    for at in 0..count {
+        let id = if has_ids { ColumnId(reader.u16()?) } else { def.columns[at].id };
+        let Some(column) = def.column_by_id(id) else {
+            return Err(reader.malformed(format!("a segment of column {id}, which the table does not have")));
+        };
+        if segments.last().is_some_and(|last| last.column >= id) {
+            return Err(reader.malformed(format!("the segment of column {id} is out of order")));
+        }
+        segments.push(take_segment(reader, column, version)?);
+    }
+    Ok(segments)
 }
 
 fn put_segment(out: &mut Vec<u8>, segment: &SegmentMeta, column_type: ColumnType) {
@@ -310,8 +371,9 @@ fn put_segment(out: &mut Vec<u8>, segment: &SegmentMeta, column_type: ColumnType
     let bounds = zone_map.min.iter().chain(&zone_map.max);
     assert!(bounds.clone().all(|bound| is_of(bound, physical)), "bounds have their column's type: {zone_map:?}");
     let flag = |set: bool, bit: u8| if set { bit } else { 0 };
-    out.extend_from_slice(&segment.offset.to_le_bytes());
-    out.extend_from_slice(&segment.stored_bytes.to_le_bytes());
+    let FileRange { offset, stored_bytes } = segment.file_range().expect("only segments in files are written");
+    out.extend_from_slice(&offset.to_le_bytes());
+    out.extend_from_slice(&stored_bytes.to_le_bytes());
     out.extend_from_slice(&segment.segment_bytes.to_le_bytes());
     out.extend_from_slice(&segment.checksum.to_le_bytes());
     out.extend_from_slice(&zone_map.null_count.to_le_bytes());
@@ -321,22 +383,7 @@ fn put_segment(out: &mut Vec<u8>, segment: &SegmentMeta, column_type: ColumnType
     bounds.for_each(|bound| put_scalar(out, bound));
 }
 
-fn is_of(scalar: &Scalar, physical: PhysicalType) -> bool {
-    match scalar {
-        Scalar::Bool(_) => physical == PhysicalType::Bool,
-        Scalar::Int(_) => physical == PhysicalType::Int,
-        Scalar::Int128(_) => physical == PhysicalType::Int128,
-        Scalar::Float(_) => matches!(physical, PhysicalType::Float32 | PhysicalType::Float64),
-        Scalar::Bytes(_) => physical == PhysicalType::Bytes,
-        Scalar::Interval(..) => physical == PhysicalType::Interval,
-    }
-}
-
-fn take_segment(
-    reader: &mut ByteReader<'_>,
-    column_type: ColumnType,
-    version: u32,
-) -> Result<SegmentMeta, ManifestError> {
+fn take_segment(reader: &mut ByteReader<'_>, column: &ColumnDef, version: u32) -> Result<SegmentMeta, ManifestError> {
     const ALIGN: u64 = SEGMENT_ALIGN_BYTES as u64;
     let offset = reader.u64()?;
     let (stored_bytes, segment_bytes) = (reader.u32()?, reader.u32()?);
@@ -347,6 +394,7 @@ fn take_segment(
         let what = format!("a segment of {segment_bytes} bytes in {stored_bytes} at offset {offset}");
         return Err(reader.malformed(what));
     }
+    let column_type = column.column_type;
     let may_have_scale = version >= SCALES_SINCE && column_type.is_encoded_numeric();
     if flags & !(HAS_MIN | HAS_MAX | EXACT | if may_have_scale { HAS_SCALE } else { 0 }) != 0 {
         return Err(reader.malformed(format!("a segment has flags {flags:#04x}")));
@@ -356,7 +404,8 @@ fn take_segment(
     let min = if flags & HAS_MIN != 0 { Some(take_scalar(reader, physical)?) } else { None };
     let max = if flags & HAS_MAX != 0 { Some(take_scalar(reader, physical)?) } else { None };
     let zone_map = ZoneMap { min, max, null_count, exact: flags & EXACT != 0 };
-    Ok(SegmentMeta { offset, stored_bytes, segment_bytes, checksum, zone_map, scale })
+    let place = SegmentPlace::InFile(FileRange { offset, stored_bytes });
+    Ok(SegmentMeta { column: column.id, place, segment_bytes, checksum, zone_map, scale })
 }
 
 fn take_scale(reader: &mut ByteReader<'_>) -> Result<u8, ManifestError> {
@@ -364,41 +413,4 @@ fn take_scale(reader: &mut ByteReader<'_>) -> Result<u8, ManifestError> {
         scale if scale <= NUMERIC_PRECISION_MAX => Ok(scale),
         scale => Err(reader.malformed(format!("numerics have the scale {scale}, more than {NUMERIC_PRECISION_MAX}"))),
     }
-}
-
-fn put_scalar(out: &mut Vec<u8>, scalar: &Scalar) {
-    match scalar {
-        Scalar::Bool(value) => out.push(u8::from(*value)),
-        Scalar::Int(value) => out.extend_from_slice(&value.to_le_bytes()),
-        Scalar::Int128(value) => out.extend_from_slice(&value.to_le_bytes()),
-        Scalar::Float(value) => out.extend_from_slice(&value.to_bits().to_le_bytes()),
-        Scalar::Bytes(value) => {
-            let length = u16::try_from(value.len()).expect("bounds are cut to ZONE_BYTES_MAX");
-            out.extend_from_slice(&length.to_le_bytes());
-            out.extend_from_slice(value);
-        }
-        Scalar::Interval(months, days, nanoseconds) => {
-            out.extend_from_slice(&months.to_le_bytes());
-            out.extend_from_slice(&days.to_le_bytes());
-            out.extend_from_slice(&nanoseconds.to_le_bytes());
-        }
-    }
-}
-
-fn take_scalar(reader: &mut ByteReader<'_>, physical: PhysicalType) -> Result<Scalar, ManifestError> {
-    Ok(match physical {
-        PhysicalType::Bool => match reader.u8()? {
-            0 => Scalar::Bool(false),
-            1 => Scalar::Bool(true),
-            other => return Err(reader.malformed(format!("a boolean bound is {other}"))),
-        },
-        PhysicalType::Int => Scalar::Int(reader.i64()?),
-        PhysicalType::Int128 => Scalar::Int128(reader.i128()?),
-        PhysicalType::Float32 | PhysicalType::Float64 => Scalar::Float(f64::from_bits(reader.u64()?)),
-        PhysicalType::Bytes => {
-            let length = usize::from(reader.u16()?);
-            Scalar::Bytes(reader.take(length)?.to_vec())
-        }
-        PhysicalType::Interval => Scalar::Interval(reader.i32()?, reader.i32()?, reader.i64()?),
-    })
 }

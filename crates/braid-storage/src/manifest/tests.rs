@@ -5,7 +5,12 @@ use braid_base::{CHUNK_ROWS, ColumnId, EnumTypeRef, Random, SeededRandom, TableI
 use braid_testing::cases;
 
 use super::*;
-use crate::{ColumnDef, ColumnType, DistinctSketch, NUMERIC_OID, PhysicalType, Scalar, ZoneMap};
+use crate::{
+    ColumnDef, ColumnType, DistinctSketch, FileRange, NUMERIC_OID, PhysicalType, Scalar, SegmentPlace, ZoneMap,
+};
+
+mod columns;
+mod old_versions;
 
 const ALL_TYPES: [ColumnType; 20] = [
     ColumnType::Boolean,
@@ -51,8 +56,11 @@ fn random_segment(column: &ColumnDef, row_count: u32, random: &mut SeededRandom)
     let null_count = if column.nullable { random.below(u64::from(row_count) + 1) as u32 } else { 0 };
     let blocks = 1 + random.below(1000);
     SegmentMeta {
-        offset: 4096 * (1 + random.below(1 << 40)),
-        stored_bytes: 4096 * blocks as u32,
+        column: column.id,
+        place: SegmentPlace::InFile(FileRange {
+            offset: 4096 * (1 + random.below(1 << 40)),
+            stored_bytes: 4096 * blocks as u32,
+        }),
         segment_bytes: 4096 * blocks as u32 - random.below(4096) as u32,
         checksum: random.next_u64(),
         zone_map: ZoneMap { min, max, null_count, exact: random.chance(1, 2) },
@@ -80,16 +88,16 @@ fn random_deleted_rows(row_count: u32, random: &mut SeededRandom) -> Option<Dele
 }
 
 fn random_table(id: u32, sequence: u64, random: &mut SeededRandom) -> ManifestTable {
-    let columns: Vec<ColumnDef> = (0..1 + random.below(ALL_TYPES.len() as u64))
-        .map(|i| ColumnDef {
-            name: format!("column {i} ä"),
-            column_type: ALL_TYPES[random.below(ALL_TYPES.len() as u64) as usize],
-            nullable: i > 0,
-            default: random.chance(1, 3).then(|| format!("{i} + 1")),
-        })
-        .collect();
+    let column_count = 1 + random.below(ALL_TYPES.len() as u64) as u16;
+    let column = |i: u16| {
+        let column_type = ALL_TYPES[random.below(ALL_TYPES.len() as u64) as usize];
+        let default = random.chance(1, 3).then(|| format!("{i} + 1"));
+        ColumnDef { id: ColumnId(i), nullable: i > 0, default, ..ColumnDef::new(format!("column {i} ä"), column_type) }
+    };
+    let columns: Vec<ColumnDef> = (0..column_count).map(column).collect();
     let primary_key = if random.chance(1, 2) { vec![ColumnId(0)] } else { Vec::new() };
-    let def = TableDef { id: TableId(id), name: format!("table {id}"), columns, primary_key };
+    let next_column_id = columns.len() as u16;
+    let def = TableDef { id: TableId(id), name: format!("table {id}"), columns, primary_key, next_column_id };
     let chunks: Vec<ManifestChunk> = (0..random.below(5) as u32)
         .map(|i| {
             let row_count = 1 + random.below(CHUNK_ROWS as u64) as u32;
@@ -106,6 +114,7 @@ fn random_table(id: u32, sequence: u64, random: &mut SeededRandom) -> ManifestTa
 fn random_manifest(random: &mut SeededRandom) -> Manifest {
     let (sequence, table_count) = (random.below(1 << 50), random.below(5) as u32);
     let mut tables: Vec<ManifestTable> = (0..table_count).map(|i| random_table(2 * i + 1, sequence, random)).collect();
+    tables.iter_mut().for_each(|table| alter(table, random));
     let types: Vec<EnumType> = (0..random.below(4) as u32).map(|i| random_type(i, random)).collect();
     let columns = tables.iter_mut().flat_map(|table| &mut table.def.columns);
     for column in columns.filter(|column| column.column_type == ColumnType::BigInt) {
@@ -118,6 +127,10 @@ fn random_manifest(random: &mut SeededRandom) -> Manifest {
     Manifest { sequence, next_file_id: 1000, next_table_id: 10, next_type_oid, types, tables }
 }
 
+fn manifest_of(table: ManifestTable) -> Manifest {
+    Manifest { sequence: 9, next_file_id: 1000, next_table_id: 10, tables: vec![table], ..Manifest::empty() }
+}
+
 /// A type with up to five labels, whose keys are anywhere.
 fn random_type(number: u32, random: &mut SeededRandom) -> EnumType {
     let oid = FIRST_TYPE_OID + 100 * number;
@@ -128,6 +141,47 @@ fn random_type(number: u32, random: &mut SeededRandom) -> EnumType {
     let labels = (0..).zip(keys).map(label).collect();
     let (name, array_name) = (format!("type {number}"), format!("_type {number}"));
     EnumType { oid, array_oid: oid + 1, name, array_name, labels }
+}
+
+/// A value that a column of the type can have in rows that were there before it.
+fn random_missing_value(column_type: ColumnType, random: &mut SeededRandom) -> Scalar {
+    let bits = random.next_u64();
+    let decimal = |precision: u8| i128::from(bits) % 10_i128.pow(u32::from(precision));
+    match column_type {
+        ColumnType::SmallInt => Scalar::Int((bits as i16).into()),
+        ColumnType::Integer | ColumnType::Date => Scalar::Int((bits as i32).into()),
+        ColumnType::Real => Scalar::Float(f32::from_bits(bits as u32).into()),
+        ColumnType::Numeric { precision: precision @ ..=18, .. } => Scalar::Int(-(decimal(precision) as i64)),
+        ColumnType::Numeric { precision, .. } => Scalar::Int128(decimal(precision)),
+        ColumnType::Uuid => Scalar::Bytes(vec![bits as u8; 16]),
+        ColumnType::Text | ColumnType::Varchar(_) | ColumnType::Char(_) => {
+            Scalar::Bytes("ä".repeat(bits as usize % 40).into_bytes())
+        }
+        other => random_scalar(other.physical(), random),
+    }
+}
+
+/// Drops columns, and gives others missing values in place of some of their segments, as ALTER TABLE and loads between would.
+fn alter(table: &mut ManifestTable, random: &mut SeededRandom) {
+    table.def.next_column_id += random.below(3) as u16;
+    for at in (1..table.def.columns.len()).rev() {
+        let id = table.def.columns[at].id;
+        match random.below(4) {
+            0 => {
+                table.def.columns.remove(at);
+                table.sketches.remove(at);
+                table.chunks.iter_mut().for_each(|chunk| chunk.segments.retain(|segment| segment.column != id));
+            }
+            1 => {
+                let column = &mut table.def.columns[at];
+                column.missing = random.chance(2, 3).then(|| random_missing_value(column.column_type, random));
+                let chunks_before = random.below(table.chunks.len() as u64 + 1) as usize;
+                let before = &mut table.chunks[..chunks_before];
+                before.iter_mut().for_each(|chunk| chunk.segments.retain(|segment| segment.column != id));
+            }
+            _ => {}
+        }
+    }
 }
 
 /// Makes the checksum and the length right for whatever the bytes are, as a forger would.
@@ -191,7 +245,9 @@ fn errors_say_what_was_expected_and_what_was_found() {
 
 #[test]
 fn forged_relations_are_refused() {
-    let manifest = random_manifest(&mut SeededRandom::new(5));
+    let manifest = (5..).map(|seed| random_manifest(&mut SeededRandom::new(seed)));
+    let is_rich = |m: &Manifest| m.tables.len() > 1 && m.tables.iter().any(|t| t.chunks.len() >= 2);
+    let manifest = manifest.into_iter().find(is_rich).unwrap();
     let with_chunks = manifest.tables.iter().position(|t| t.chunks.len() >= 2).unwrap();
     let last = manifest.tables.len() - 1;
     let refused = |what: &str, forge: &dyn Fn(&mut Manifest)| {
@@ -216,9 +272,14 @@ fn forged_relations_are_refused() {
     refused("no rows", &|m| m.tables[with_chunks].chunks[0].row_count = 0);
     refused("too many rows", &|m| m.tables[with_chunks].chunks[0].row_count = CHUNK_ROWS as u32 + 1);
     refused("nulls where there are none", &|m| m.tables[with_chunks].chunks[0].segments[0].zone_map.null_count = 1);
-    refused("a segment in the header", &|m| m.tables[with_chunks].chunks[0].segments[0].offset = 0);
-    refused("a crooked segment", &|m| m.tables[with_chunks].chunks[0].segments[0].offset += 512);
-    refused("an endless segment", &|m| m.tables[with_chunks].chunks[0].segments[0].offset = u64::MAX - 4095);
+    let move_segment = |m: &mut Manifest, offset: u64| {
+        let place = SegmentPlace::InFile(FileRange { offset, stored_bytes: 4096 });
+        let segment = &mut m.tables[with_chunks].chunks[0].segments[0];
+        (segment.place, segment.segment_bytes) = (place, 4096);
+    };
+    refused("a segment in the header", &|m| move_segment(m, 0));
+    refused("a crooked segment", &|m| move_segment(m, 4096 + 512));
+    refused("an endless segment", &|m| move_segment(m, u64::MAX - 4095));
     refused("a segment beyond its padding", &|m| m.tables[with_chunks].chunks[0].segments[0].segment_bytes = u32::MAX);
     refused("values that no sketch knows", &|m| {
         let column = &mut m.tables[with_chunks].sketches[0];
@@ -275,107 +336,6 @@ fn counts_allocate_no_more_than_the_bytes_that_are_there() {
     let reader = ByteReader::at(&bytes, 40);
     assert_eq!(reader.bounded_capacity(usize::MAX, 7), 60 / 7);
     assert_eq!(reader.bounded_capacity(3, 7), 3);
-}
-
-/// A table without deleted rows, as there were none before version 5.
-fn table_without_deleted_rows(random: &mut SeededRandom) -> ManifestTable {
-    let mut table = random_table(1, 9, random);
-    table.chunks.iter_mut().for_each(|chunk| chunk.deleted = None);
-    table
-}
-
-/// A table whose segments hold no encoded numerics as integers, as there were none before version 3.
-fn table_without_scales(random: &mut SeededRandom) -> ManifestTable {
-    let mut table = table_without_deleted_rows(random);
-    for segment in table.chunks.iter_mut().flat_map(|chunk| &mut chunk.segments).filter(|s| s.scale.is_some()) {
-        segment.scale = None;
-        (segment.zone_map.min, segment.zone_map.max) = (None, None);
-    }
-    table
-}
-
-fn manifest_of(table: ManifestTable) -> Manifest {
-    Manifest { sequence: 9, next_file_id: 1000, next_table_id: 10, tables: vec![table], ..Manifest::empty() }
-}
-
-/// The bytes that version 4 wrote of a manifest with one table, which has no deleted rows: there, nothing follows the sketches.
-fn encode_version_4(manifest: &Manifest) -> Vec<u8> {
-    let mut bytes = manifest.encode();
-    let length = u64::from_le_bytes(bytes[24..32].try_into().unwrap()) as usize;
-    assert_eq!(bytes[length - 4..length], [0; 4], "there are no deleted rows");
-    bytes.truncate(length - 4);
-    bytes[8] = 4;
-    reseal(&mut bytes);
-    bytes
-}
-
-/// The bytes that a version before the fourth wrote of a manifest without types, if all else was written so then.
-fn without_types(manifest: &Manifest, version: u8) -> Vec<u8> {
-    let mut bytes = encode_version_4(manifest);
-    assert_eq!(bytes[HEADER_BYTES + 4..HEADER_BYTES + 8], [0; 4], "there are no types");
-    bytes.drain(HEADER_BYTES..HEADER_BYTES + 8);
-    bytes[8] = version;
-    reseal(&mut bytes);
-    bytes
-}
-
-/// The bytes that version 1 wrote of a manifest with one table, which has no sketches: there, nothing follows the chunks.
-fn encode_version_1(manifest: &Manifest) -> Vec<u8> {
-    let column_count = manifest.tables[0].sketches.len();
-    let mut bytes = without_types(manifest, 1);
-    let length = bytes.len();
-    let without_sketches = length - column_count;
-    assert!(bytes[without_sketches..length].iter().all(|&form| form == 0), "no column has a sketch");
-    bytes.truncate(without_sketches);
-    reseal(&mut bytes);
-    bytes
-}
-
-#[test]
-fn version_1_is_read_and_has_no_sketches() {
-    for case in cases!(0..50) {
-        let mut table = table_without_scales(&mut case.random());
-        table.sketches.fill(None);
-        let manifest = manifest_of(table);
-        assert_eq!(Manifest::decode(&encode_version_1(&manifest)), Ok(manifest));
-    }
-}
-
-#[test]
-fn version_2_is_read_and_has_no_numerics_as_integers() {
-    let as_version_2 = |manifest: &Manifest| Manifest::decode(&without_types(manifest, 2));
-    let mut with_scales = 0;
-    for case in cases!(0..50) {
-        let manifest = manifest_of(table_without_scales(&mut case.random()));
-        assert_eq!(as_version_2(&manifest), Ok(manifest));
-        let table = table_without_deleted_rows(&mut case.random());
-        if table.chunks.iter().flat_map(|chunk| &chunk.segments).any(|segment| segment.scale.is_some()) {
-            with_scales += 1;
-            assert!(matches!(as_version_2(&manifest_of(table)), Err(ManifestError::Malformed { .. })));
-        }
-    }
-    assert!(with_scales > 0);
-}
-
-#[test]
-fn version_3_is_read_and_has_no_types() {
-    for case in cases!(0..50) {
-        let manifest = manifest_of(table_without_deleted_rows(&mut case.random()));
-        assert_eq!(Manifest::decode(&without_types(&manifest, 3)), Ok(manifest));
-    }
-    let mut table = random_table(1, 9, &mut SeededRandom::new(1));
-    table.chunks.clear();
-    table.def.columns[0].column_type = ColumnType::Enum(EnumTypeRef::Stored(FIRST_TYPE_OID));
-    let decoded = Manifest::decode(&without_types(&manifest_of(table), 3));
-    assert!(matches!(decoded, Err(ManifestError::Malformed { .. })), "{decoded:?}");
-}
-
-#[test]
-fn version_4_is_read_and_has_no_deleted_rows() {
-    for case in cases!(0..50) {
-        let manifest = manifest_of(table_without_deleted_rows(&mut case.random()));
-        assert_eq!(Manifest::decode(&encode_version_4(&manifest)), Ok(manifest));
-    }
 }
 
 /// The entries of a table's deleted rows, read as those of a chunk of 20 rows and of one of 100.

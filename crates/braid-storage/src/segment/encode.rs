@@ -77,16 +77,9 @@ pub fn encode_segment(array: &dyn Array, column_type: ColumnType) -> Result<Enco
 fn encode_rows(array: &dyn Array, column_type: ColumnType) -> Result<EncodedSegment, SegmentError> {
     let (row_count, physical) = (array.len(), column_type.physical());
     let null_count = array.logical_null_count();
-    let mut encoder = Encoder {
-        header: Header { codec: Codec::Constant, row_count, null_count, narrowed: false, validity: None },
-        physical,
-        nulls: Vec::new(),
-        writer: SectionWriter::with_capacity(row_count),
-        distinct: DistinctSketch::empty(),
-    };
+    let mut encoder = Encoder::new(row_count, null_count, physical);
     let zone_map = if null_count == row_count {
-        encoder.constant(&Constant::Null);
-        ZoneMap { min: None, max: None, null_count: null_count as u32, exact: false }
+        encoder.nulls()
     } else {
         if let Some(nulls) = array.logical_nulls().filter(|_| null_count > 0) {
             encoder.nulls = nulls.iter().map(|valid| !valid).collect();
@@ -97,12 +90,11 @@ fn encode_rows(array: &dyn Array, column_type: ColumnType) -> Result<EncodedSegm
         encoder.encode(&values, column_type)?;
         zone_map
     };
-    let (codec, distinct) = (encoder.header.codec, encoder.distinct);
-    let bytes = header::finish(encoder.writer);
-    Ok(EncodedSegment { checksum: checksum(&bytes), bytes, zone_map, scale: None, codec, distinct })
+    Ok(encoder.finish(zone_map))
 }
 
-struct Encoder {
+/// A segment in the making.
+pub(super) struct Encoder {
     header: Header,
     physical: PhysicalType,
     /// Which rows are null; empty when none is.
@@ -112,7 +104,28 @@ struct Encoder {
 }
 
 impl Encoder {
-    fn encode(&mut self, values: &ColumnValues<'_>, column_type: ColumnType) -> Result<(), SegmentError> {
+    /// An encoder of values of which some rows may be null.
+    pub(super) fn new(row_count: usize, null_count: usize, physical: PhysicalType) -> Self {
+        let header = Header { codec: Codec::Constant, row_count, null_count, narrowed: false, validity: None };
+        let writer = SectionWriter::with_capacity(row_count);
+        Self { header, physical, nulls: Vec::new(), writer, distinct: DistinctSketch::empty() }
+    }
+
+    /// The segment.
+    pub(super) fn finish(self, zone_map: ZoneMap) -> EncodedSegment {
+        let (codec, distinct) = (self.header.codec, self.distinct);
+        let bytes = header::finish(self.writer);
+        EncodedSegment { checksum: checksum(&bytes), bytes, zone_map, scale: None, codec, distinct }
+    }
+
+    /// Writes nulls only; returns what is known of them.
+    pub(super) fn nulls(&mut self) -> ZoneMap {
+        self.constant(&Constant::Null);
+        ZoneMap { min: None, max: None, null_count: self.header.null_count as u32, exact: false }
+    }
+
+    /// Writes values. One value stands for rows that all have it.
+    pub(super) fn encode(&mut self, values: &ColumnValues<'_>, column_type: ColumnType) -> Result<(), SegmentError> {
         match values {
             ColumnValues::Bits(bits) => self.bits(bits),
             ColumnValues::Integers(integers) => {

@@ -49,7 +49,7 @@ pub(crate) fn integers_of(array: &dyn Array) -> Option<(Decimal128Array, u8)> {
 }
 
 /// The scale and the integer of a numeric, if both fit `numeric(38, scale)`.
-fn integer_of(bytes: &[u8]) -> Option<(u8, i128)> {
+pub(super) fn integer_of(bytes: &[u8]) -> Option<(u8, i128)> {
     let bytes: &[u8; NUMERIC_BYTES] = bytes.try_into().ok()?;
     let (tag, rest) = bytes.split_first()?;
     let (scale, integer) = rest.split_first_chunk::<2>()?;

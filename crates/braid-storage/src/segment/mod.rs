@@ -6,6 +6,7 @@
 //! | `body` | which codecs hold which types; constants |
 //! | `string_column`, `byte_views` | strings, and Arrow's views of them |
 //! | `encode`, `column_values`, `bounds` | rows to segments: values from Arrow, zone maps, the choice of codec |
+//! | `constant` | segments of one value |
 //! | `encoded_numerics` | numerics without a precision, as integers and as bytes |
 //! | `prepared_predicate` | predicates translated for a segment, filters |
 //! | `gather` | selected rows as Arrow arrays |
@@ -24,6 +25,7 @@ mod body;
 mod bounds;
 mod byte_views;
 mod column_values;
+mod constant;
 mod encode;
 mod encoded_numerics;
 mod gather;
@@ -38,6 +40,7 @@ use braid_base::VECTOR_ROWS;
 use braid_io::AlignedBuffer;
 use bytes::Bytes;
 
+pub(crate) use self::constant::encode_constant;
 pub use self::encode::{EncodedSegment, encode_segment};
 pub(crate) use self::encoded_numerics::as_declared;
 pub use self::encoded_numerics::{NUMERIC_TAG, encoded_numerics};

@@ -25,7 +25,7 @@ use crate::data_file::DataFile;
 use crate::data_file_header::{DATA_FILE_HEADER_BYTES, encode_header};
 use crate::segment::{EncodedSegment, encode_segment};
 use crate::store_shared::StoreShared;
-use crate::{DistinctSketch, SegmentMeta, StoreError, TableDef};
+use crate::{DistinctSketch, FileRange, SegmentMeta, SegmentPlace, StoreError, TableDef};
 
 /// Chunks being encoded at a time: one keeps the threads busy, the next is ready when they are done.
 const CHUNKS_ENCODING_MAX: usize = 2;
@@ -129,16 +129,19 @@ impl ChunkWriter {
             }
         };
         let mut segments = Vec::with_capacity(chunk.segments.len());
-        for (column, segment) in chunk.segments.into_iter().enumerate() {
-            self.distinct[column].unite(&segment.distinct);
+        for (at, segment) in chunk.segments.into_iter().enumerate() {
+            self.distinct[at].unite(&segment.distinct);
             let buffer = AlignedBuffer::from_slice_padded(&segment.bytes);
             let stored_bytes = buffer.len();
             let offset = self.next_offset;
             self.next_offset += stored_bytes as u64;
             self.write(&file, offset, buffer);
             segments.push(SegmentMeta {
-                offset,
-                stored_bytes: u32::try_from(stored_bytes).expect("segments are below 2 GiB"),
+                column: self.def.columns[at].id,
+                place: SegmentPlace::InFile(FileRange {
+                    offset,
+                    stored_bytes: u32::try_from(stored_bytes).expect("segments are below 2 GiB"),
+                }),
                 segment_bytes: u32::try_from(segment.bytes.len()).expect("segments are below 2 GiB"),
                 checksum: segment.checksum,
                 zone_map: segment.zone_map,

@@ -125,8 +125,8 @@ mod tests {
     use super::*;
 
     fn table(column_type: ColumnType, nullable: bool) -> TableDef {
-        let column = ColumnDef { name: "c".to_owned(), column_type, nullable, default: None };
-        TableDef { id: TableId(1), name: "t".to_owned(), columns: vec![column], primary_key: Vec::new() }
+        let columns = vec![ColumnDef { nullable, ..ColumnDef::new("c", column_type) }];
+        TableDef { id: TableId(1), name: "t".to_owned(), columns, primary_key: Vec::new(), next_column_id: 1 }
     }
 
     fn check(column_type: ColumnType, nullable: bool, name: &str, array: impl Array + 'static) -> Result<(), String> {

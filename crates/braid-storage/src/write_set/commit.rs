@@ -138,7 +138,8 @@ impl TableWrites {
         match (self.base, catalog.by_id(self.def.id)) {
             (Base::New, _) => Ok(None),
             (_, None) => Err(StoreError::UnknownTable { table: self.def.name.clone() }),
-            (Base::Newest, Some(version)) if version.def != self.def => {
+            // Rows of another definition have no place in it, and no definition takes the place of a newer one.
+            (Base::Newest | Base::Emptied, Some(version)) if version.def != self.def => {
                 Err(StoreError::Conflict { what: format!("table \"{}\"", self.def.name) })
             }
             (_, Some(version)) => Ok(Some(version)),

@@ -3,6 +3,9 @@
 //! Sketches of different values: those of the rows written are united with the table's. A chunk that was merged is among the rows
 //! written as well, which changes no union; where all of the table's chunks were merged, its old sketches are forgotten. Columns
 //! whose older rows were not counted stay without a sketch.
+//!
+//! In a view the rows written may be from before a change of the table's columns, with which their transaction cannot commit: they
+//! have the missing values of columns that were added, and lack those that were dropped.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -10,6 +13,7 @@ use std::sync::Arc;
 use braid_base::ChunkId;
 
 use crate::data_file_header::DataFileId;
+use crate::missing_segments::{MissingSegments, distinct_missing};
 use crate::table_appender::chunk_writer::WrittenFile;
 use crate::{ChunkMeta, DeletedRows, DistinctCount, DistinctSketch, TableDef, TableVersion};
 
@@ -18,17 +22,18 @@ pub(super) struct NextVersion {
     def: Arc<TableDef>,
     chunks: Vec<Arc<ChunkMeta>>,
     sketches: Vec<Option<DistinctSketch>>,
+    missing: MissingSegments,
 }
 
 impl NextVersion {
-    /// The chunks of `base`, or none.
+    /// The chunks of `base`, which is of the same definition, or none.
     pub(super) fn of(base: Option<&Arc<TableVersion>>, def: &Arc<TableDef>) -> Self {
         let chunks = base.map_or_else(Vec::new, |base| base.chunks.to_vec());
         let sketches = match base {
             Some(base) if !chunks.is_empty() => sketches_of(base),
             _ => no_values(def),
         };
-        Self { def: Arc::clone(def), chunks, sketches }
+        Self { def: Arc::clone(def), chunks, sketches, missing: MissingSegments::default() }
     }
 
     /// Takes the last chunks away, whose rows are written again.
@@ -46,18 +51,27 @@ impl NextVersion {
         first_chunk: u32,
         deleted: impl Fn(usize) -> Option<&'a DeletedRows>,
     ) {
-        for (sketch, written) in self.sketches.iter_mut().zip(&written.distinct) {
-            sketch.iter_mut().for_each(|sketch| sketch.unite(written));
-        }
+        self.unite_sketches(written);
         for ((at, chunk), id) in written.chunks.iter().enumerate().zip(first_chunk..) {
             let deleted = deleted(at);
             if deleted.is_some_and(DeletedRows::is_all) {
                 continue;
             }
             let deleted = deleted.cloned().map(Arc::new);
-            let (file, segments) = (Arc::clone(&written.file), chunk.segments.clone());
-            let (id, row_count) = (ChunkId(id), chunk.row_count);
+            let (id, row_count, file) = (ChunkId(id), chunk.row_count, Arc::clone(&written.file));
+            let segments = self.missing.complete(&self.def, row_count, &chunk.segments);
             self.chunks.push(Arc::new(ChunkMeta { id, row_count, deleted, file, segments }));
+        }
+    }
+
+    fn unite_sketches(&mut self, written: &WrittenFile) {
+        let Some(first) = written.chunks.first() else { return };
+        for (column, sketch) in self.def.columns.iter().zip(&mut self.sketches) {
+            let Some(sketch) = sketch else { continue };
+            match first.segments.binary_search_by_key(&column.id, |segment| segment.column) {
+                Ok(at) => sketch.unite(&written.distinct[at]),
+                Err(_) => sketch.unite(&distinct_missing(column)),
+            }
         }
     }
 

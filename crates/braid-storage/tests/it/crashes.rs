@@ -7,17 +7,18 @@ use std::sync::Arc;
 use braid_base::CHUNK_ROWS;
 use braid_base::enum_types::{EnumLabel, KEY_GAP, LabelPlace};
 use braid_io::{Fault, FaultDevice};
-use braid_storage::{CatalogType, Store, StoreError, TypeChanges};
+use braid_storage::{CatalogType, ColumnChange, Store, StoreError, TypeChanges};
 
 use crate::test_table::{
-    data_files, delete_where, directory_in_memory, faulty_disk, insert, named_files, new_table, open_again, open_on,
-    read_ids, rows, test_device,
+    data_files, delete_where, directory_in_memory, extra_column, faulty_disk, insert, named_files, new_table,
+    open_again, open_on, read_ids, rows, test_device,
 };
 
 /// The system's number of an error of the disk.
 const EIO: i32 = 5;
 
-/// Tables and the numbers of their rows; enumerated types, and the sort orders of their labels.
+/// Tables and the numbers of their rows; of each table the next column id and the ids of extra columns; enumerated types, and
+/// the sort orders of their labels.
 pub type State = BTreeMap<String, Vec<i64>>;
 
 #[derive(Clone, Copy, Debug)]
@@ -28,10 +29,21 @@ pub enum Action {
     /// The rows of a table whose numbers are multiples of a number.
     Delete(&'static str, i64),
     Drop(&'static str),
+    AddColumn(&'static str),
+    /// Drops the last extra column, if there is one.
+    DropColumn(&'static str),
     AddType(&'static str),
     AddLabel(&'static str),
     DropType(&'static str),
 }
+
+/// What the columns of a table are called in a state.
+fn columns_entry(table: &str) -> String {
+    format!("columns of {table}")
+}
+
+/// Number of the columns that every table has.
+const COLUMN_COUNT: usize = 4;
 
 /// What a type is called in a state.
 fn type_entry(name: &str) -> String {
@@ -54,6 +66,16 @@ impl Action {
                 delete_where(store, device.as_ref(), table, |id| id % of == 0).await.map(|_| ())
             }
             Self::Drop(table) => store.drop_table(table).await,
+            Self::AddColumn(table) => {
+                let next_column_id = store.snapshot().table(table).unwrap().def.next_column_id;
+                store.change_columns(table, ColumnChange::Add(extra_column(next_column_id))).await.map(|_| ())
+            }
+            Self::DropColumn(table) => match store.snapshot().table(table).unwrap().def.columns.as_slice() {
+                [.., last] if last.name.starts_with("extra") => {
+                    store.change_columns(table, ColumnChange::Drop(last.name.clone())).await.map(|_| ())
+                }
+                _ => Ok(()),
+            },
             Self::AddType(name) => {
                 let labels = vec!["a".to_owned(), "b".to_owned()];
                 store.change_types(|changes| changes.add(name.to_owned(), format!("_{name}"), labels)).await
@@ -72,11 +94,30 @@ impl Action {
 
     pub fn apply(self, state: &mut State) {
         match self {
-            Self::Create(table) => drop(state.insert(table.to_owned(), Vec::new())),
+            Self::Create(table) => {
+                state.insert(table.to_owned(), Vec::new());
+                state.insert(columns_entry(table), vec![COLUMN_COUNT as i64]);
+            }
             Self::Insert(table, from, to) => state.get_mut(table).unwrap().extend(from..to),
-            Self::CreateAs(table, from, to) => drop(state.insert(table.to_owned(), (from..to).collect())),
+            Self::CreateAs(table, from, to) => {
+                state.insert(table.to_owned(), (from..to).collect());
+                state.insert(columns_entry(table), vec![COLUMN_COUNT as i64]);
+            }
             Self::Delete(table, of) => state.get_mut(table).unwrap().retain(|id| id % of != 0),
-            Self::Drop(table) => drop(state.remove(table)),
+            Self::Drop(table) => {
+                state.remove(table);
+                state.remove(&columns_entry(table));
+            }
+            Self::AddColumn(table) => {
+                let columns = state.get_mut(&columns_entry(table)).unwrap();
+                let id = columns[0];
+                columns[0] += 1;
+                columns.push(id);
+            }
+            Self::DropColumn(table) => {
+                let columns = state.get_mut(&columns_entry(table)).unwrap();
+                columns.truncate(1.max(columns.len() - 1));
+            }
             Self::AddType(name) => drop(state.insert(type_entry(name), vec![1, 2])),
             Self::AddLabel(name) => {
                 let orders = state.get_mut(&type_entry(name)).unwrap();
@@ -97,11 +138,17 @@ fn add_label(changes: &mut TypeChanges<'_>, name: &str) -> Result<(), StoreError
     Ok(())
 }
 
-/// The sort orders of the labels of all types.
-fn types_of(store: &Store) -> State {
+/// The columns of all tables, and the sort orders of the labels of all types.
+fn definitions_of(store: &Store) -> State {
     let orders = |known: &CatalogType| known.definition.labels.iter().map(|label| label.key / KEY_GAP).collect();
     let snapshot = store.snapshot();
-    snapshot.enum_types().map(|known| (type_entry(&known.definition.name), orders(known))).collect()
+    let types = snapshot.enum_types().map(|known| (type_entry(&known.definition.name), orders(known)));
+    let columns = snapshot.tables().map(|version| {
+        let extra = version.def.columns[COLUMN_COUNT..].iter().map(|column| i64::from(column.id.0));
+        let columns = std::iter::once(i64::from(version.def.next_column_id)).chain(extra).collect();
+        (columns_entry(&version.def.name), columns)
+    });
+    types.chain(columns).collect()
 }
 
 /// A disk on which everything is refused from operation `n` on, from 1.
@@ -146,7 +193,7 @@ async fn crash_at(n: u64, actions: &[Action]) -> bool {
 pub async fn read_state(dir: &Path, crash: &str) -> State {
     let device = test_device(dir);
     let store = open_again(dir).await.unwrap_or_else(|error| panic!("{crash}: {error}"));
-    let mut state = types_of(&store);
+    let mut state = definitions_of(&store);
     for version in store.snapshot().tables() {
         state.insert(version.def.name.clone(), read_ids(device.as_ref(), version).await);
     }
@@ -174,7 +221,7 @@ async fn crash_everywhere(actions: &[Action], operations: impl Iterator<Item = u
     }
 }
 
-const SMALL_COMMITS: [Action; 15] = [
+const SMALL_COMMITS: [Action; 19] = [
     Action::AddType("mood"),
     Action::Create("a"),
     Action::Insert("a", 0, 10),
@@ -183,16 +230,20 @@ const SMALL_COMMITS: [Action; 15] = [
     Action::Insert("a", 10, 40),
     Action::AddLabel("mood"),
     Action::Delete("b", 2),
+    Action::AddColumn("b"),
     Action::AddType("temper"),
     // All rows: the file goes.
     Action::Delete("a", 1),
     Action::Insert("b", 300, 310),
+    Action::AddColumn("b"),
+    Action::DropColumn("b"),
+    Action::AddColumn("b"),
     Action::Delete("b", 3),
-    // Merged with all rows of b that are left.
-    Action::Insert("b", 400, 600),
     Action::Drop("a"),
     Action::DropType("temper"),
-    Action::Insert("b", 310, 320),
+    // Merged with all rows of b that are left, in chunks from before the columns.
+    Action::Insert("b", 310, 700),
+    Action::DropColumn("b"),
 ];
 
 #[tokio::test]
@@ -244,10 +295,10 @@ async fn fail_at(n: u64, policy: AfterFailure) -> (bool, bool) {
         before.clone_from(&after);
     }
     // Whatever failed, what was there before can be read, in this process and in the next.
-    let types = types_of(&store);
+    let definitions = definitions_of(&store);
     for (table, ids) in &before {
-        if let Some(orders) = types.get(table) {
-            assert_eq!(orders, ids, "failure at {n}");
+        if let Some(definition) = definitions.get(table) {
+            assert_eq!(definition, ids, "failure at {n}");
             continue;
         }
         assert_eq!(&read_ids(device.as_ref(), store.snapshot().table(table).unwrap()).await, ids, "failure at {n}");

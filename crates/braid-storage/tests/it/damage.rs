@@ -60,12 +60,12 @@ fn place(versions: &[Arc<TableVersion>], path: &Path, offset: u64) -> Option<(St
     versions.iter().find_map(|version| {
         version.chunks.iter().filter(|chunk| chunk.file.path() == path).find_map(|chunk| {
             let holds = |s: &&(usize, &braid_storage::SegmentMeta)| {
-                (s.1.offset..s.1.offset + u64::from(s.1.stored_bytes)).contains(&offset)
+                s.1.file_range().is_some_and(|range| (range.offset..range.end()).contains(&offset))
             };
             let segments: Vec<_> = chunk.segments.iter().enumerate().collect();
             let (column, meta) = segments.iter().find(holds)?;
             let (table, column) = (version.def.name.clone(), version.def.columns[*column].name.clone());
-            Some((table, column, chunk.id, meta.offset))
+            Some((table, column, chunk.id, meta.file_range().unwrap().offset))
         })
     })
 }
@@ -186,7 +186,7 @@ async fn a_damaged_last_chunk_is_not_merged_and_stays_damaged() {
     let store = open(temp.path()).unwrap();
     let snapshot = store.snapshot();
     let last = snapshot.table("t").unwrap().chunks.last().unwrap();
-    flip(last.file.path(), last.segments[1].offset * 8 + 8 * 20);
+    flip(last.file.path(), last.segments[1].file_range().unwrap().offset * 8 + 8 * 20);
     let version = insert(&store, "t", 3100..3300).await.unwrap();
     let counts: Vec<u32> = version.chunks.iter().map(|chunk| chunk.row_count).collect();
     assert_eq!(counts, [3000, 100, 200]);

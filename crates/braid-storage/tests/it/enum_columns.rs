@@ -17,7 +17,7 @@ async fn add_type(store: &Store, name: &str, labels: &[&str]) -> ColumnType {
 }
 
 fn table_of(name: &str, column_type: ColumnType) -> NewTable {
-    let column = ColumnDef { name: "m".to_owned(), column_type, nullable: true, default: None };
+    let column = ColumnDef::new("m", column_type);
     NewTable { name: name.to_owned(), columns: vec![column], primary_key: Vec::new() }
 }
 

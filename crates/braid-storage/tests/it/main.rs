@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "in tests the line number is enough")]
 
 mod appends;
+mod column_changes;
 mod crashes;
 mod damage;
 mod deletes;

@@ -76,7 +76,8 @@ async fn read(device: &dyn Device, version: &TableVersion) -> Vec<Value> {
     let mut rows = Vec::new();
     for chunk in version.chunks.iter() {
         let meta = &chunk.segments[0];
-        let read = device.read(chunk.file.handle(), meta.offset, meta.stored_bytes as usize, IoReason::Scan);
+        let range = meta.file_range().unwrap();
+        let read = device.read(chunk.file.handle(), range.offset, range.stored_bytes as usize, IoReason::Scan);
         let bytes = read.await.unwrap().into_bytes().slice(..meta.segment_bytes as usize);
         let segment = Segment::open(bytes, meta.stored_type(NUMERIC)).unwrap();
         if version.common_scales()[0].is_some() {
@@ -100,7 +101,7 @@ async fn append(store: &Store, values: &[Value]) -> Arc<TableVersion> {
 
 async fn with_table(dir: &Path) -> Arc<Store> {
     let store = open(dir).unwrap();
-    let column = ColumnDef { name: "n".to_owned(), column_type: NUMERIC, nullable: true, default: None };
+    let column = ColumnDef::new("n", NUMERIC);
     store
         .create_table(NewTable { name: "t".to_owned(), columns: vec![column], primary_key: Vec::new() })
         .await

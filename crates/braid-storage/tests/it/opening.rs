@@ -3,11 +3,11 @@
 use std::fs;
 use std::time::{Duration, Instant};
 
-use braid_base::{ChunkId, TableId};
+use braid_base::{ChunkId, ColumnId, TableId};
 use braid_storage::manifest::{ManifestChunk, ManifestTable};
 use braid_storage::{
-    ColumnDef, ColumnType, DataFileId, DistinctSketch, Manifest, ManifestError, NewTable, Scalar, SegmentMeta,
-    StoreError, TableDef, ZoneMap,
+    ColumnDef, ColumnType, DataFileId, DistinctSketch, FileRange, Manifest, ManifestError, NewTable, Scalar,
+    SegmentMeta, SegmentPlace, StoreError, TableDef, ZoneMap,
 };
 
 use crate::test_table::{data_files, insert, new_table, open, test_device};
@@ -115,22 +115,24 @@ async fn definitions_come_back_and_bad_ones_are_refused() {
 /// The manifest of scale factor 10's lineitem: start-up must stay far below half a second.
 #[tokio::test]
 async fn a_large_manifest_opens_quickly() {
-    let column = |i: u16| ColumnDef {
-        name: format!("column_{i}"),
-        column_type: if i.is_multiple_of(4) { ColumnType::Text } else { ColumnType::BigInt },
-        nullable: false,
-        default: None,
+    let column = |i: u16| {
+        let column_type = if i.is_multiple_of(4) { ColumnType::Text } else { ColumnType::BigInt };
+        ColumnDef { id: ColumnId(i), nullable: false, ..ColumnDef::new(format!("column_{i}"), column_type) }
     };
     let def = TableDef {
         id: TableId(1),
         name: "lineitem".to_owned(),
         columns: (0..16).map(column).collect(),
         primary_key: Vec::new(),
+        next_column_id: 16,
     };
     let bound = |text: bool| if text { Scalar::Bytes(vec![b'x'; 32]) } else { Scalar::Int(1 << 40) };
     let segment = |chunk: u32, column: u16| SegmentMeta {
-        offset: 4096 * (1 + u64::from(chunk) * 16 + u64::from(column)),
-        stored_bytes: 4096,
+        column: ColumnId(column),
+        place: SegmentPlace::InFile(FileRange {
+            offset: 4096 * (1 + u64::from(chunk) * 16 + u64::from(column)),
+            stored_bytes: 4096,
+        }),
         segment_bytes: 4000,
         checksum: u64::from(chunk),
         zone_map: ZoneMap {

@@ -27,7 +27,9 @@ fn action(random: &mut SeededRandom, state: &State, next_id: &mut i64) -> Action
     *next_id = ids.1;
     match (state.contains_key(table), random.below(8)) {
         (true, 0) => Action::Drop(table),
-        (true, 1 | 2) if !state[table].is_empty() => Action::Delete(table, 1 + random.below(4) as i64),
+        (true, 1) => Action::AddColumn(table),
+        (true, 2) if random.chance(1, 2) => Action::DropColumn(table),
+        (true, 2 | 3) if !state[table].is_empty() => Action::Delete(table, 1 + random.below(4) as i64),
         (true, _) => Action::Insert(table, ids.0, ids.1),
         (false, 0..4) => Action::Create(table),
         (false, _) => Action::CreateAs(table, ids.0, ids.1),

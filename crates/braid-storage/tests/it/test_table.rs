@@ -9,9 +9,10 @@ use arrow::array::{ArrayRef, AsArray, Date32Array, Decimal128Array, Int64Array, 
 use arrow::datatypes::{Date32Type, Decimal128Type, Int64Type};
 use braid_io::{Backend, Device, DeviceOptions, FaultDevice, IoReason, open_device};
 use braid_storage::{
-    ChunkMeta, ColumnDef, ColumnType, DeletedRows, NewTable, RowDeletes, RowId, Segment, Selection, Store, StoreError,
-    StoreOptions, TableVersion,
+    ChunkMeta, ColumnDef, ColumnType, DeletedRows, NewTable, RowDeletes, RowId, Scalar, Segment, SegmentMeta,
+    SegmentPlace, Selection, Store, StoreError, StoreOptions, TableDef, TableVersion,
 };
+use bytes::Bytes;
 use tempfile::TempDir;
 
 /// A device for tests: threads and the page cache, so that hundreds of stores can be opened in a second.
@@ -56,10 +57,9 @@ pub async fn open_again(dir: &Path) -> Result<Arc<Store>, StoreError> {
 /// id bigint, name text with nulls, amount numeric(10, 2), day date with nulls.
 pub fn new_table(name: &str) -> NewTable {
     let column = |name: &str, column_type, nullable| ColumnDef {
-        name: name.to_owned(),
-        column_type,
         nullable,
         default: (name == "amount").then(|| "0.00".to_owned()),
+        ..ColumnDef::new(name, column_type)
     };
     let columns = vec![
         column("id", ColumnType::BigInt, false),
@@ -94,15 +94,40 @@ pub fn rows(ids: Range<i64>) -> RecordBatch {
     RecordBatch::try_from_iter(columns).unwrap()
 }
 
+/// A column to be added to the table with this next column id: in new rows it has their numbers, in older ones this value.
+pub fn extra_column(next_column_id: u16) -> ColumnDef {
+    let column = ColumnDef::new(format!("extra {next_column_id}"), ColumnType::BigInt);
+    ColumnDef { nullable: false, missing: Some(Scalar::Int(-1 - i64::from(next_column_id))), ..column }
+}
+
+/// The rows with these numbers of a table that may have extra columns.
+pub fn rows_of(def: &TableDef, ids: Range<i64>) -> RecordBatch {
+    let mut columns = rows(ids.clone()).columns().to_vec();
+    let extra: ArrayRef = Arc::new(Int64Array::from_iter_values(ids));
+    columns.resize(def.columns.len(), extra);
+    RecordBatch::try_new(def.arrow_schema(), columns).unwrap()
+}
+
+/// The bytes of a segment, wherever they are.
+pub async fn read_segment(device: &dyn Device, chunk: &ChunkMeta, meta: &SegmentMeta) -> Bytes {
+    let bytes = match &meta.place {
+        SegmentPlace::InMemory(segment) => segment.bytes().clone(),
+        SegmentPlace::InFile(range) => {
+            let read = device.read(chunk.file.handle(), range.offset, range.stored_bytes as usize, IoReason::Scan);
+            read.await.unwrap().into_bytes().slice(..meta.segment_bytes as usize)
+        }
+    };
+    assert_eq!(braid_storage::checksum(&bytes), meta.checksum);
+    bytes
+}
+
 /// Reads the rows of a version that are not deleted from the disk, checks that each is whole, and returns their numbers in order.
 pub async fn read_ids(device: &dyn Device, version: &TableVersion) -> Vec<i64> {
     let mut ids = Vec::new();
     for chunk in version.chunks.iter() {
         let mut columns = Vec::new();
         for (meta, column) in chunk.segments.iter().zip(&version.def.columns) {
-            let read = device.read(chunk.file.handle(), meta.offset, meta.stored_bytes as usize, IoReason::Scan);
-            let bytes = read.await.unwrap().into_bytes().slice(..meta.segment_bytes as usize);
-            assert_eq!(braid_storage::checksum(&bytes), meta.checksum);
+            let bytes = read_segment(device, chunk, meta).await;
             let segment = Segment::open(bytes, column.column_type).unwrap();
             assert_eq!(segment.row_count(), chunk.row_count as usize);
             let vectors = 0..segment.vector_count();
@@ -117,6 +142,11 @@ pub async fn read_ids(device: &dyn Device, version: &TableVersion) -> Vec<i64> {
         assert!(names.eq(ids.iter().map(|&id| name_of(id))));
         assert!(columns[2].as_primitive::<Decimal128Type>().iter().eq(ids.iter().map(|&id| Some(amount_of(id)))));
         assert!(columns[3].as_primitive::<Date32Type>().iter().eq(ids.iter().map(|&id| day_of(id))));
+        for (extra, column) in columns.iter().zip(&version.def.columns).skip(4) {
+            let missing = -1 - i64::from(column.id.0);
+            let is_whole = |(extra, id): (&i64, &i64)| extra == id || *extra == missing;
+            assert!(extra.as_primitive::<Int64Type>().values().iter().zip(ids).all(is_whole), "{}", column.name);
+        }
     }
     assert_eq!(ids.len() as u64, version.row_count());
     ids
@@ -169,7 +199,8 @@ pub type Deleted = Result<Arc<TableVersion>, StoreError>;
 /// Appends rows to a table in one commit.
 pub async fn insert(store: &Store, table: &str, ids: Range<i64>) -> Result<Arc<TableVersion>, StoreError> {
     let mut appender = store.append(table)?;
-    appender.append(rows(ids)).await?;
+    let batch = rows_of(appender.def(), ids);
+    appender.append(batch).await?;
     Ok(appender.commit().await?.0)
 }
 

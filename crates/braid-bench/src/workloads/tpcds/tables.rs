@@ -143,10 +143,8 @@ impl GeneratedTable for TpcdsTable {
     /// Keys are NOT NULL, and so are the business keys: second columns of `char(16)`.
     fn columns(self) -> Vec<ColumnDef> {
         let column = |(at, &(name, column_type)): (usize, &(&str, ColumnType))| ColumnDef {
-            name: name.to_owned(),
-            column_type,
             nullable: !(self.primary_key().contains(&name) || at == 1 && column_type == ColumnType::Char(16)),
-            default: None,
+            ..ColumnDef::new(name, column_type)
         };
         columns::of(self.name()).iter().enumerate().map(column).collect()
     }

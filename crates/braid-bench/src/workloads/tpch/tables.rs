@@ -76,10 +76,8 @@ impl GeneratedTable for TpchTable {
     /// All NOT NULL and without defaults.
     fn columns(self) -> Vec<ColumnDef> {
         let column = |&(name, column_type): &(&str, ColumnType)| ColumnDef {
-            name: name.to_owned(),
-            column_type,
             nullable: false,
-            default: None,
+            ..ColumnDef::new(name, column_type)
         };
         self.column_types().iter().map(column).collect()
     }

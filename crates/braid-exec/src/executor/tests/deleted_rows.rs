@@ -52,12 +52,7 @@ impl Directory {
 
     /// Stores the rows of a table in several appends. Rows in between are deleted at once or in the end.
     async fn store_table(&self, name: &str, table: &Table, random: &mut SeededRandom) {
-        let column = |(at, kind): (usize, &Kind)| ColumnDef {
-            name: format!("c{at}"),
-            column_type: type_of(*kind),
-            nullable: true,
-            default: None,
-        };
+        let column = |(at, kind): (usize, &Kind)| ColumnDef::new(format!("c{at}"), type_of(*kind));
         let columns = table.kinds.iter().enumerate().map(column).collect();
         self.store.create_table(NewTable { name: name.to_owned(), columns, primary_key: Vec::new() }).await.unwrap();
         let rows = with_deleted_rows(table, random);

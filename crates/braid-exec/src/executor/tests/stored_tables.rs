@@ -40,12 +40,7 @@ impl StoredTable {
         let device: Arc<dyn Device> = open_device(directory.path(), &options).unwrap();
         let options = StoreOptions { device: device.clone(), encode_threads: 1 };
         let store = Store::open(directory.path(), options).unwrap();
-        let column = |(at, column_type): (usize, &ColumnType)| ColumnDef {
-            name: format!("c{at}"),
-            column_type: *column_type,
-            nullable: true,
-            default: None,
-        };
+        let column = |(at, column_type): (usize, &ColumnType)| ColumnDef::new(format!("c{at}"), *column_type);
         let columns = TYPES.iter().enumerate().map(column).collect();
         store.create_table(NewTable { name: "t".to_owned(), columns, primary_key: Vec::new() }).await.unwrap();
         let options =

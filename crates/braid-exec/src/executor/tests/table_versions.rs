@@ -56,7 +56,7 @@ impl NumericTable {
     async fn new() -> Self {
         let table = StoredTable::new().await;
         let column_type = ColumnType::Encoded { type_oid: NUMERIC_OID, modifier: -1 };
-        let column = ColumnDef { name: "n".to_owned(), column_type, nullable: true, default: None };
+        let column = ColumnDef::new("n", column_type);
         let table_of_column = NewTable { name: "n".to_owned(), columns: vec![column], primary_key: Vec::new() };
         table.store.create_table(table_of_column).await.unwrap();
         Self(table)

@@ -30,7 +30,7 @@ impl TpchSources {
         let catalog = database.store().snapshot();
         let versions = TpchTable::ALL.iter().filter_map(|table| catalog.table(table.name()));
         let segments = versions.flat_map(|version| version.chunks.iter()).flat_map(|chunk| chunk.segments.iter());
-        let stored: u64 = segments.map(|segment| u64::from(segment.stored_bytes)).sum();
+        let stored: u64 = segments.map(|segment| u64::from(segment.stored_bytes())).sum();
         let options = BufferOptions {
             // A quarter more: chunks of different tables do not fill the buffer without gaps.
             capacity: ByteSize(stored * 5 / 4),

@@ -1,0 +1,164 @@
+//! Manifests of the versions before are read.
+
+use braid_base::enum_types::FIRST_TYPE_OID;
+use braid_base::{EnumTypeRef, SeededRandom};
+use braid_testing::cases;
+
+use super::super::scalars::put_scalar;
+use super::super::*;
+use super::{manifest_of, random_table, reseal};
+
+/// A part of a section that is copied to another version's, but for what that lacks.
+struct Copy<'a> {
+    from: &'a [u8],
+    to: Vec<u8>,
+}
+
+impl Copy<'_> {
+    fn copy(&mut self, bytes: usize) {
+        let (copied, rest) = self.from.split_at(bytes);
+        self.to.extend_from_slice(copied);
+        self.from = rest;
+    }
+
+    fn skip(&mut self, bytes: usize) {
+        self.from = &self.from[bytes..];
+    }
+}
+
+/// A table without deleted rows, as there were none before version 5.
+fn table_without_deleted_rows(random: &mut SeededRandom) -> ManifestTable {
+    let mut table = random_table(1, 9, random);
+    table.chunks.iter_mut().for_each(|chunk| chunk.deleted = None);
+    table
+}
+
+/// The section that version 4 wrote of a table without deleted rows whose columns' ids are their places, with a segment of each
+/// in each chunk.
+fn section_of_version_4(table: &ManifestTable) -> Vec<u8> {
+    let section = table.encode();
+    let mut copy = Copy { from: &section, to: Vec::new() };
+    copy.copy(4 + 4 + 8 + 4 + table.def.name.len());
+    copy.skip(2);
+    copy.copy(2);
+    for column in &table.def.columns {
+        let modifier = if let ColumnType::Encoded { .. } = column.column_type { 4 } else { 0 };
+        copy.skip(2);
+        copy.copy(4 + column.name.len() + 1 + 4 + modifier + 1);
+        copy.copy(column.default.as_ref().map_or(0, |default| 4 + default.len()));
+    }
+    copy.copy(2 + 2 * table.def.primary_key.len() + 4);
+    for chunk in &table.chunks {
+        copy.copy(4 + 4 + 8);
+        copy.skip(2);
+        for segment in &chunk.segments {
+            let mut bounds = Vec::new();
+            segment.zone_map.min.iter().chain(&segment.zone_map.max).for_each(|bound| put_scalar(&mut bounds, bound));
+            copy.skip(2);
+            copy.copy(8 + 4 + 4 + 8 + 4 + 1 + usize::from(segment.scale.is_some()) + bounds.len());
+        }
+    }
+    assert_eq!(copy.from[copy.from.len() - 4..], [0; 4], "there are no deleted rows");
+    copy.copy(copy.from.len() - 4);
+    copy.to
+}
+
+/// The bytes that version 4 wrote of a manifest with one table.
+fn encode_version_4(manifest: &Manifest) -> Vec<u8> {
+    let mut bytes = manifest.encode();
+    bytes.truncate(u64::from_le_bytes(bytes[24..32].try_into().unwrap()) as usize);
+    bytes.truncate(bytes.len() - manifest.tables[0].encode().len());
+    bytes.append(&mut section_of_version_4(&manifest.tables[0]));
+    bytes[8] = 4;
+    reseal(&mut bytes);
+    bytes
+}
+
+/// A table whose segments hold no encoded numerics as integers, as there were none before version 3.
+fn table_without_scales(random: &mut SeededRandom) -> ManifestTable {
+    let mut table = table_without_deleted_rows(random);
+    for segment in table.chunks.iter_mut().flat_map(|chunk| &mut chunk.segments).filter(|s| s.scale.is_some()) {
+        segment.scale = None;
+        (segment.zone_map.min, segment.zone_map.max) = (None, None);
+    }
+    table
+}
+
+/// The bytes that a version before the fourth wrote of a manifest without types, if all else was written so then.
+fn without_types(manifest: &Manifest, version: u8) -> Vec<u8> {
+    let mut bytes = encode_version_4(manifest);
+    assert_eq!(bytes[HEADER_BYTES + 4..HEADER_BYTES + 8], [0; 4], "there are no types");
+    bytes.drain(HEADER_BYTES..HEADER_BYTES + 8);
+    bytes[8] = version;
+    reseal(&mut bytes);
+    bytes
+}
+
+/// The bytes that version 1 wrote of a manifest with one table, which has no sketches: there, nothing follows the chunks.
+fn encode_version_1(manifest: &Manifest) -> Vec<u8> {
+    let column_count = manifest.tables[0].sketches.len();
+    let mut bytes = without_types(manifest, 1);
+    let length = bytes.len();
+    let without_sketches = length - column_count;
+    assert!(bytes[without_sketches..length].iter().all(|&form| form == 0), "no column has a sketch");
+    bytes.truncate(without_sketches);
+    reseal(&mut bytes);
+    bytes
+}
+
+#[test]
+fn version_1_is_read_and_has_no_sketches() {
+    for case in cases!(0..50) {
+        let mut table = table_without_scales(&mut case.random());
+        table.sketches.fill(None);
+        let manifest = manifest_of(table);
+        assert_eq!(Manifest::decode(&encode_version_1(&manifest)), Ok(manifest));
+    }
+}
+
+#[test]
+fn version_2_is_read_and_has_no_numerics_as_integers() {
+    let as_version_2 = |manifest: &Manifest| Manifest::decode(&without_types(manifest, 2));
+    let mut with_scales = 0;
+    for case in cases!(0..50) {
+        let manifest = manifest_of(table_without_scales(&mut case.random()));
+        assert_eq!(as_version_2(&manifest), Ok(manifest));
+        let table = table_without_deleted_rows(&mut case.random());
+        if table.chunks.iter().flat_map(|chunk| &chunk.segments).any(|segment| segment.scale.is_some()) {
+            with_scales += 1;
+            assert!(matches!(as_version_2(&manifest_of(table)), Err(ManifestError::Malformed { .. })));
+        }
+    }
+    assert!(with_scales > 0);
+}
+
+#[test]
+fn version_3_is_read_and_has_no_types() {
+    for case in cases!(0..50) {
+        let manifest = manifest_of(table_without_deleted_rows(&mut case.random()));
+        assert_eq!(Manifest::decode(&without_types(&manifest, 3)), Ok(manifest));
+    }
+    let mut table = random_table(1, 9, &mut SeededRandom::new(1));
+    table.chunks.clear();
+    table.def.columns[0].column_type = ColumnType::Enum(EnumTypeRef::Stored(FIRST_TYPE_OID));
+    let decoded = Manifest::decode(&without_types(&manifest_of(table), 3));
+    assert!(matches!(decoded, Err(ManifestError::Malformed { .. })), "{decoded:?}");
+}
+
+#[test]
+fn version_4_is_read_and_has_no_deleted_rows_and_the_places_of_columns_as_their_ids() {
+    for case in cases!(0..50) {
+        let manifest = manifest_of(table_without_deleted_rows(&mut case.random()));
+        assert_eq!(Manifest::decode(&encode_version_4(&manifest)), Ok(manifest));
+    }
+    let mut table = random_table(1, 9, &mut SeededRandom::new(1));
+    table.chunks.clear();
+    // A bit that says that a missing value follows, of which version 4 knows nothing.
+    let mut bytes = encode_version_4(&manifest_of(table.clone()));
+    let flags =
+        HEADER_BYTES + 8 + 4 + 4 + 8 + 4 + table.def.name.len() + 2 + 4 + table.def.columns[0].name.len() + 1 + 4;
+    let modifier = if let ColumnType::Encoded { .. } = table.def.columns[0].column_type { 4 } else { 0 };
+    bytes[flags + modifier] |= 4;
+    reseal(&mut bytes);
+    assert!(matches!(Manifest::decode(&bytes), Err(ManifestError::Malformed { .. })));
+}

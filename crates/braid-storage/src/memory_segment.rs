@@ -1,0 +1,45 @@
+//! A segment that is in memory and in no file: the bytes of an ordinary segment, opened once for all its readers.
+
+use std::sync::Arc;
+
+use braid_io::AlignedBuffer;
+use bytes::Bytes;
+
+use crate::{ColumnType, Segment, SegmentError};
+
+/// An encoded segment and its bytes, which it shares.
+#[derive(Debug)]
+pub struct MemorySegment {
+    bytes: Bytes,
+    segment: Arc<Segment>,
+}
+
+impl MemorySegment {
+    /// The segment with these bytes, without padding.
+    ///
+    /// # Errors
+    /// When the bytes are no segment of such a column.
+    pub fn open(bytes: Vec<u8>, stored_type: ColumnType) -> Result<Self, SegmentError> {
+        // Aligned, so that opening copies nothing.
+        let bytes = AlignedBuffer::from_slice(&bytes).into_bytes();
+        let segment = Arc::new(Segment::open(bytes.clone(), stored_type)?);
+        Ok(Self { bytes, segment })
+    }
+
+    /// The segment's bytes.
+    pub fn bytes(&self) -> &Bytes {
+        &self.bytes
+    }
+
+    /// The segment, open.
+    pub fn segment(&self) -> &Arc<Segment> {
+        &self.segment
+    }
+}
+
+/// Equal bytes are equal segments.
+impl PartialEq for MemorySegment {
+    fn eq(&self, other: &Self) -> bool {
+        self.bytes == other.bytes
+    }
+}
