@@ -190,7 +190,12 @@ impl WriteSet {
     /// # Errors
     /// [`StoreError::UnknownTable`].
     pub fn append(&self, view: &Catalog, name: &str) -> Result<TableAppender, StoreError> {
-        Ok(TableAppender::to_existing(Arc::clone(&self.shared), Arc::clone(named(view, name)?)))
+        Ok(self.append_to(Arc::clone(named(view, name)?)))
+    }
+
+    /// As [`Self::append`], to a table with this definition. If it has another one when the rows are added or committed, that fails.
+    pub fn append_to(&self, def: Arc<TableDef>) -> TableAppender {
+        TableAppender::to_existing(Arc::clone(&self.shared), def)
     }
 
     /// Starts a table that appears with its rows, at [`Self::add_rows`].

@@ -86,7 +86,7 @@ impl CopyTarget {
             return Err(EngineError::new(SqlState::SyntaxError, "COPY FROM needs a table, not a query"));
         };
         let table = named_table(context, &context.snapshot(), name)?.into_copied()?;
-        let appender = context.append(&table.name)?;
+        let appender = context.append(&table);
         let given = if columns.is_empty() {
             (0..appender.def().columns.len()).collect()
         } else {

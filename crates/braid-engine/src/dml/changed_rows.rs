@@ -135,7 +135,7 @@ impl ChangedRows<'_> {
         let def = &self.target.def;
         let assignment = Assignment::new(def, &context.settings());
         let sources: Vec<Option<usize>> = (1..=self.values.len()).map(Some).collect();
-        let mut appender = if self.values.is_empty() { None } else { Some(context.append(&def.name)?) };
+        let mut appender = if self.values.is_empty() { None } else { Some(context.append(def)) };
         let mut found = FoundRows::default();
         let mut rows = front_end::start_insert(context, statement, &stored_in, parameters).await?;
         while let Some(batch) = rows.next().await {

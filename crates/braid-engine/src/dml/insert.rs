@@ -48,7 +48,7 @@ pub(crate) async fn execute(
     params: &BoundParameters,
 ) -> Result<Outcome, EngineError> {
     let target = Target::of(context, insert)?;
-    let mut appender = context.append(&target.def.name)?;
+    let mut appender = context.append(&target.def);
     if let Some(batch) = target.plain_rows(context, statement, params)? {
         appender.append(batch).await?;
     } else if let Some(stored_in) = target.stored_in()? {

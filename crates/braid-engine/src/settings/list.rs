@@ -118,7 +118,7 @@ pub(crate) const DEFINITIONS: &[Definition] = &[
         "read committed",
         Domain::OneOf(&ISOLATION_LEVELS),
         Silent,
-        "Isolation level of new transactions. Every level reads one snapshot.",
+        "Isolation level of new transactions.",
     ),
     setting(
         "default_transaction_read_only",
@@ -212,7 +212,7 @@ pub(crate) const DEFINITIONS: &[Definition] = &[
         "read committed",
         Domain::OneOf(&ISOLATION_LEVELS),
         Silent,
-        "Isolation level of this transaction. Every level reads one snapshot.",
+        "Isolation level of this transaction.",
     ),
     setting("transaction_read_only", "off", Domain::Boolean, Silent, "Whether this transaction is read-only."),
 ];

@@ -75,12 +75,9 @@ impl StatementContext {
         Ok(())
     }
 
-    /// Starts adding rows to a table. They are in the transaction after [`Self::add_rows`].
-    ///
-    /// # Errors
-    /// If there is no such table.
-    pub fn append(&self, table: &str) -> Result<TableAppender, EngineError> {
-        Ok(self.database().store().write_set().append(&self.snapshot(), table)?)
+    /// Starts adding rows to a table with this definition. They are in the transaction after [`Self::add_rows`].
+    pub fn append(&self, def: &Arc<TableDef>) -> TableAppender {
+        self.database().store().write_set().append_to(def.clone())
     }
 
     /// Starts a table that appears with its rows, as [`Self::append`] does.

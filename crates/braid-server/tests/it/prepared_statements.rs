@@ -64,18 +64,19 @@ async fn execute_is_prepared_itself() {
 }
 
 #[tokio::test]
-async fn executions_that_write_wait_like_their_statements() {
+async fn executions_that_write_are_committed_together() {
     let server = TestServer::start().await;
     let mut raw = server.raw().await;
     raw.query("create table t (a int)").await;
     raw.query("prepare w (int) as insert into t values ($1)").await;
     let run = |sql: &str| [parse("", sql, &[]), bind("", "", 0, &[], 0), execute("", 0)].concat();
     raw.stream.write_all(&[run("execute w(1)"), run("execute w(2)"), sync()].concat()).await.unwrap();
-    assert_eq!(error(&raw.until_ready().await).as_deref(), Some("0A000"), "a write is the last before Sync");
-    raw.stream.write_all(&[run("select 1"), run("execute w(3)"), sync()].concat()).await.unwrap();
     assert_eq!(error(&raw.until_ready().await), None);
+    raw.stream.write_all(&[run("execute w(3)"), run("select 1 / 0"), sync()].concat()).await.unwrap();
+    assert_eq!(error(&raw.until_ready().await).as_deref(), Some("22012"));
     let client = server.client().await;
-    assert_eq!(text_rows(&client, "select a from t").await, [vec![Some("3".to_owned())]]);
+    let stored = text_rows(&client, "select a from t order by a").await;
+    assert_eq!(stored, ["1", "2"].map(|row| vec![Some(row.to_owned())]));
 }
 
 #[tokio::test]
