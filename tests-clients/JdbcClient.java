@@ -139,6 +139,8 @@ public class JdbcClient {
             statement.executeUpdate("insert into things (id) values (105)");
             connection.commit();
             check("rows after a commit", stored(statement), 3L);
+            check("rows updated", statement.executeUpdate("update things set name = 'x' where id > 100"), 2);
+            check("rows deleted", statement.executeUpdate("delete from things where id >= 100"), 3);
             connection.commit();
         } finally {
             connection.setAutoCommit(true);
@@ -223,7 +225,7 @@ public class JdbcClient {
             fails("42P01", () -> statement.executeQuery("select * from nowhere"));
             fails("42601", () -> statement.executeQuery("selec 1"));
             fails("23502", () -> statement.executeUpdate("insert into things (id) values (null)"));
-            fails("0A000", () -> statement.executeUpdate("update things set id = 1"));
+            fails("0A000", () -> statement.executeUpdate("create view v as select 1"));
             connection.setAutoCommit(false);
             fails("22012", () -> statement.executeQuery("select 1 / 0"));
             fails("25P02", () -> statement.executeQuery("select 1"));
