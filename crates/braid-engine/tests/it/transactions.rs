@@ -266,7 +266,8 @@ async fn a_change_waits_for_another_one_of_the_same_row() {
         let bob = bob.clone();
         async move { run(&bob, "update t set b = 2 where a = 1").await }
     });
-    tokio::time::sleep(std::time::Duration::from_millis(30)).await;
+    // Long enough for the other one to wait first, also on a busy machine.
+    tokio::time::sleep(std::time::Duration::from_millis(500)).await;
     assert_eq!(db.state("update t set b = 1 where a = 2").await, "40P01");
     db.run("rollback").await;
     assert_eq!(waiting.await.unwrap().unwrap(), "UPDATE 1");
