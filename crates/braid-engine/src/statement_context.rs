@@ -211,6 +211,9 @@ impl StatementContext {
         let mut state = self.shared.state.lock();
         state.check_may_run(kind)?;
         state.note_time();
+        if kind.begins_transaction() {
+            state.transaction.note_begun();
+        }
         Ok(())
     }
 

@@ -129,13 +129,8 @@ impl Named {
     pub fn into_truncated(self) -> Result<String, EngineError> {
         match self {
             Self::Table(def) => Ok(def.name.clone()),
-            Self::System(name, SystemKind::Table) => Err(EngineError::new(
-                SqlState::InsufficientPrivilege,
-                format!("permission denied: \"{name}\" is a system catalog"),
-            )),
-            Self::System(name, SystemKind::View) => {
-                Err(EngineError::new(SqlState::WrongObjectType, format!("\"{name}\" is not a table")))
-            }
+            Self::System(name, SystemKind::Table) => Err(no_permission(&name)),
+            Self::System(name, SystemKind::View) => Err(no_table(&name)),
             missing @ Self::Nothing(..) => missing.into_copied().map(|def| def.name.clone()),
         }
     }
@@ -147,20 +142,23 @@ impl Named {
     pub fn into_dropped(self) -> Result<String, EngineError> {
         match self {
             Self::Table(def) => Ok(def.name.clone()),
-            Self::System(name, SystemKind::Table) => Err(EngineError::new(
-                SqlState::InsufficientPrivilege,
-                format!("permission denied: \"{name}\" is a system catalog"),
-            )),
-            Self::System(name, SystemKind::View) => {
-                Err(EngineError::new(SqlState::WrongObjectType, format!("\"{name}\" is not a table"))
-                    .with_hint("Use DROP VIEW to remove a view."))
-            }
+            Self::System(name, SystemKind::Table) => Err(no_permission(&name)),
+            Self::System(name, SystemKind::View) => Err(no_table(&name).with_hint("Use DROP VIEW to remove a view.")),
             Self::Nothing(Some(schema), _) if !is_schema(&schema) => Err(no_schema(&schema)),
             Self::Nothing(_, name) => {
                 Err(EngineError::new(SqlState::UndefinedTable, format!("table \"{name}\" does not exist")))
             }
         }
     }
+}
+
+fn no_permission(catalog: &str) -> EngineError {
+    let message = format!("permission denied: \"{catalog}\" is a system catalog");
+    EngineError::new(SqlState::InsufficientPrivilege, message)
+}
+
+fn no_table(view: &str) -> EngineError {
+    EngineError::new(SqlState::WrongObjectType, format!("\"{view}\" is not a table"))
 }
 
 fn no_schema(schema: &str) -> EngineError {

@@ -57,6 +57,8 @@ pub(crate) struct Transaction {
 struct Block {
     mode: AccessMode,
     failed: bool,
+    /// Whether a statement of it has read or written: its characteristics are settled.
+    has_begun: bool,
     /// In the order in which they were set.
     savepoints: Vec<Savepoint>,
 }
@@ -142,7 +144,7 @@ impl Transaction {
         match &mut self.block {
             Some(_) if mode == AccessMode::ReadOnly => self.restrict_to_reads(),
             Some(_) => {}
-            None => self.block = Some(Block { mode, failed: false, savepoints: Vec::new() }),
+            None => self.block = Some(Block { mode, failed: false, has_begun: false, savepoints: Vec::new() }),
         }
     }
 
@@ -151,6 +153,36 @@ impl Transaction {
         if let Some(block) = &mut self.block {
             block.mode = AccessMode::ReadOnly;
         }
+    }
+
+    /// SET TRANSACTION READ WRITE. Without a block it does nothing.
+    ///
+    /// # Errors
+    /// In a block that only reads, and has (25001).
+    pub fn allow_writes(&mut self) -> Result<(), EngineError> {
+        match &mut self.block {
+            Some(Block { mode: AccessMode::ReadOnly, has_begun: true, .. }) => {
+                let message = "transaction read-write mode must be set before any query";
+                Err(EngineError::new(SqlState::ActiveTransaction, message))
+            }
+            Some(block) => {
+                block.mode = AccessMode::ReadWrite;
+                Ok(())
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// A statement that reads or writes begins.
+    pub fn note_begun(&mut self) {
+        if let Some(block) = &mut self.block {
+            block.has_begun = true;
+        }
+    }
+
+    /// Whether a statement of the block has read or written.
+    pub fn has_begun(&self) -> bool {
+        self.block.as_ref().is_some_and(|block| block.has_begun)
     }
 
     /// Ends the transaction. Returns how its block ended, and what is to be committed.

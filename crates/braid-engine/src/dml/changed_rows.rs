@@ -17,8 +17,7 @@ use braid_sql::syntax::{SqlDialect, parser_of};
 use braid_sql::tables::{CHANGED_TABLE_SCHEMA, ROW_IDS};
 use braid_storage::{Catalog, ColumnDef, ColumnType, DeletedRows, PRIVATE_CHUNKS, RowDeletes, RowId, TableDef};
 use sqlparser::ast::{
-    Expr, Ident, ObjectName, Query, SelectItem, SetExpr, Statement as Syntax, TableAlias, TableFactor, TableWithJoins,
-    With,
+    Expr, Ident, ObjectName, Query, SelectItem, SetExpr, Statement as Syntax, TableFactor, TableWithJoins, With,
 };
 
 use super::assignment::Assignment;
@@ -35,8 +34,8 @@ const ATTEMPTS_MAX: usize = 1000;
 #[derive(Debug)]
 pub(super) struct Target {
     pub def: Arc<TableDef>,
-    /// What its columns are qualified with.
-    pub alias: Ident,
+    /// What its columns are qualified with: its alias, or its name.
+    qualifier: Ident,
     relation: TableWithJoins,
 }
 
@@ -54,22 +53,20 @@ impl Target {
         }
         let def = named_table(context, &context.snapshot(), name)?.into_filled()?;
         let quoted = |name: &str| Ident::with_quote('"', name);
-        let alias_name = alias.as_ref().map_or_else(|| quoted(&def.name), |alias| alias.name.clone());
+        let qualifier = alias.as_ref().map_or_else(|| quoted(&def.name), |alias| alias.name.clone());
         let mut relation = written.clone();
-        if let TableFactor::Table { name, alias, .. } = &mut relation.relation {
+        if let TableFactor::Table { name, .. } = &mut relation.relation {
             let span = name.0.last().and_then(|part| part.as_ident()).map(|ident| ident.span);
             let mut own_name = quoted(&def.name);
             own_name.span = span.unwrap_or(own_name.span);
             *name = ObjectName::from(vec![quoted(CHANGED_TABLE_SCHEMA), own_name]);
-            let implicit = TableAlias { explicit: true, name: alias_name.clone(), columns: Vec::new(), at: None };
-            alias.get_or_insert(implicit);
         }
-        Ok(Self { def, alias: alias_name, relation })
+        Ok(Self { def, qualifier, relation })
     }
 
     /// A column of its rows.
     pub fn column(&self, at: usize) -> Expr {
-        Expr::CompoundIdentifier(vec![self.alias.clone(), Ident::with_quote('"', &self.def.columns[at].name)])
+        Expr::CompoundIdentifier(vec![self.qualifier.clone(), Ident::with_quote('"', &self.def.columns[at].name)])
     }
 }
 
@@ -171,7 +168,7 @@ impl FoundRows {
         let version = snapshot.by_id(def.id)?;
         let mut is_new = Vec::with_capacity(numbers.len());
         for number in numbers.values() {
-            let RowId { chunk, row } = RowId::of_number(*number)?;
+            let RowId { chunk, row } = RowId::of_number(*number).expect("scans number rows so");
             let rows = if chunk.0 < PRIVATE_CHUNKS { &mut self.committed } else { &mut self.own };
             let rows = match rows.entry(chunk) {
                 std::collections::btree_map::Entry::Occupied(entry) => entry.into_mut(),
@@ -185,7 +182,9 @@ impl FoundRows {
         self.count += is_new.iter().filter(|is_new| **is_new).count() as u64;
         match is_new.iter().all(|is_new| *is_new) {
             true => Some(batch),
-            false => filter_record_batch(&batch, &BooleanArray::from(is_new)).ok(),
+            false => {
+                Some(filter_record_batch(&batch, &BooleanArray::from(is_new)).expect("a mask has a value for each row"))
+            }
         }
     }
 }

@@ -24,11 +24,16 @@ pub(crate) fn begin(
 
 /// SET TRANSACTION.
 pub(super) fn set_transaction(context: &StatementContext, modes: &[TransactionMode]) -> Result<(), EngineError> {
-    for (name, value) in settings_of(modes) {
-        assign(context, name, Some(&value), Scope::Local)?;
+    match access_mode(modes) {
+        Some(AccessMode::ReadOnly) => context.restrict_block_to_reads(),
+        Some(AccessMode::ReadWrite) => context.allow_writes()?,
+        None => {}
     }
-    if access_mode(modes) == Some(AccessMode::ReadOnly) {
-        context.restrict_block_to_reads();
+    for (name, value) in settings_of(modes) {
+        if name == "transaction_isolation" {
+            context.check_may_change_isolation(&value)?;
+        }
+        assign(context, name, Some(&value), Scope::Local)?;
     }
     Ok(())
 }

@@ -113,6 +113,11 @@ impl StatementKind {
         matches!(self, Self::Query | Self::Explain | Self::CopyTo | Self::CreateTable)
     }
 
+    /// Whether it reads or writes, so that the characteristics of its transaction are settled.
+    pub fn begins_transaction(self) -> bool {
+        self.reads_tables() || self.writes() || self == Self::Execute
+    }
+
     /// Whether it ends a transaction block.
     pub fn ends_transaction(self) -> bool {
         matches!(self, Self::Commit | Self::Rollback)

@@ -1,11 +1,11 @@
 //! The beginning and the end of transactions: blocks, messages and savepoints.
 
+use super::writes::isolation;
 use super::{Message, MessageScope, StatementContext, access_mode_of};
-use crate::EngineError;
-use crate::TransactionStatus;
 use crate::clock::read_clock_us;
 use crate::interrupt::to_the_end;
 use crate::transaction::{AccessMode, BlockEnd, Work, needs_block};
+use crate::{EngineError, SqlState, TransactionStatus};
 
 /// What a block was begun with.
 pub struct Characteristics {
@@ -29,6 +29,27 @@ impl StatementContext {
     /// SET TRANSACTION READ ONLY.
     pub fn restrict_block_to_reads(&self) {
         self.shared.state.lock().transaction.restrict_to_reads();
+    }
+
+    /// SET TRANSACTION READ WRITE.
+    ///
+    /// # Errors
+    /// In a block that only reads, and has (25001).
+    pub fn allow_writes(&self) -> Result<(), EngineError> {
+        self.shared.state.lock().transaction.allow_writes()
+    }
+
+    /// Checks that the block may still have another isolation level than its own.
+    ///
+    /// # Errors
+    /// When a statement of it has read or written (25001).
+    pub fn check_may_change_isolation(&self, level: &str) -> Result<(), EngineError> {
+        let state = self.shared.state.lock();
+        if !state.transaction.has_begun() || isolation(&state.settings).unwrap_or("read committed") == level {
+            return Ok(());
+        }
+        let message = "SET TRANSACTION ISOLATION LEVEL must be called before any query";
+        Err(EngineError::new(SqlState::ActiveTransaction, message))
     }
 
     /// COMMIT: makes what the transaction has changed durable and visible.

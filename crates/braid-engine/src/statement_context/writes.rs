@@ -170,6 +170,7 @@ fn keeps_snapshot(settings: &SettingValues) -> bool {
     matches!(isolation(settings), Some("repeatable read" | "serializable"))
 }
 
-fn isolation(settings: &SettingValues) -> Option<&str> {
+/// The isolation level that was set; `None` for the default.
+pub(super) fn isolation(settings: &SettingValues) -> Option<&str> {
     settings.get("transaction_isolation").or_else(|| settings.get("default_transaction_isolation"))
 }

@@ -29,6 +29,8 @@ pub(super) enum Clause {
     WindowFrameGroups,
     /// An argument of EXECUTE.
     ExecuteArgument,
+    /// A new value of a row.
+    Update,
 }
 
 impl Clause {
@@ -53,6 +55,7 @@ impl Clause {
             Self::WindowFrameRange => "window RANGE",
             Self::WindowFrameGroups => "window GROUPS",
             Self::ExecuteArgument => "EXECUTE parameters",
+            Self::Update => "UPDATE",
         }
     }
 

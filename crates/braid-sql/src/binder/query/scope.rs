@@ -11,6 +11,7 @@ use crate::binder::places::Place;
 use crate::binder::{Binder, fold};
 use crate::expression::{Expression, Node, Origin};
 use crate::relation::{AggregateCall, ColumnId, CteId, SetFunctionCall, Windowing};
+use crate::tables::ROW_IDS;
 use crate::{SqlError, SqlState, SqlType};
 
 /// Columns that all tables have in PostgreSQL.
@@ -224,6 +225,12 @@ impl<'p> Scope<'p> {
     /// Whether a column is of a set-returning function in this query's expressions.
     pub fn is_set(&self, column: ColumnId) -> bool {
         self.calls.borrow().sets.iter().any(|call| call.columns().contains(&column))
+    }
+
+    /// What the select list is: of a query over the rows that a statement changes, their new values.
+    pub fn clause_of_select_list(&self) -> Clause {
+        let is_of_changes = self.relations.iter().any(|relation| relation.name.as_deref() == Some(ROW_IDS));
+        if is_of_changes { Clause::Update } else { Clause::SelectList }
     }
 }
 

@@ -40,7 +40,7 @@ impl Binder<'_> {
         scope.windows = &select.named_window;
         check_windows(&select.named_window)?;
         let relation = self.from(&select.from, &mut scope)?;
-        let binder = self.in_scope(&scope, Clause::SelectList);
+        let binder = self.in_scope(&scope, scope.clause_of_select_list());
         let mut targets = binder.select_list(&select.projection, &scope)?;
         let visible = targets.len();
         let condition = select.selection.as_ref();
