@@ -36,7 +36,7 @@ async fn read_segment(device: &dyn Device, chunk: &ChunkMeta, column: usize) -> 
         SegmentPlace::InFile(range) => range,
         SegmentPlace::InMemory(segment) => return Ok(segment.bytes().clone()),
     };
-    let read = device.read(chunk.file.handle(), range.offset, range.stored_bytes as usize, IoReason::Load);
+    let read = device.read(chunk.data_file().handle(), range.offset, range.stored_bytes as usize, IoReason::Load);
     Ok(read.await?.into_bytes().slice(..segment.segment_bytes as usize))
 }
 
@@ -48,7 +48,7 @@ fn decode(def: &TableDef, chunk: &ChunkMeta, column: usize, bytes: Bytes) -> Res
             table: def.name.clone(),
             column: column_def.name.clone(),
             chunk: chunk.id,
-            file: chunk.file.path().to_owned(),
+            file: chunk.file.as_ref().map(|file| file.path().to_owned()).unwrap_or_default(),
             offset: segment.file_range().map_or(0, |range| range.offset),
             expected: segment.checksum,
             found,

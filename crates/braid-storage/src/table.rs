@@ -232,8 +232,8 @@ pub struct ChunkMeta {
     pub row_count: u32,
     /// The deleted ones among them: some, not all; `None` if there are none.
     pub deleted: Option<Arc<DeletedRows>>,
-    /// The file that holds all segments of this chunk.
-    pub file: Arc<DataFile>,
+    /// The file that holds the segments of this chunk, but those of missing values; `None` if all are in memory.
+    pub file: Option<Arc<DataFile>>,
     /// One for each column of the definition, in its order.
     pub segments: Vec<SegmentMeta>,
 }
@@ -242,6 +242,11 @@ impl ChunkMeta {
     /// Rows that are not deleted, at least 1.
     pub fn live_row_count(&self) -> u32 {
         self.row_count - self.deleted.as_ref().map_or(0, |deleted| deleted.count())
+    }
+
+    /// The file of a segment that is in one. Panics for a chunk in memory.
+    pub fn data_file(&self) -> &Arc<DataFile> {
+        self.file.as_ref().expect("a segment in a file is of a chunk that has one")
     }
 
     /// The segment of a column. Panics if the chunk is of a version without the column.

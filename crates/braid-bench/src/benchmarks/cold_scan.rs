@@ -148,7 +148,7 @@ async fn sequential_bandwidth(database: &Database, version: &TableVersion) -> Re
     let mut requests: Vec<(FileHandle, u64, usize)> = Vec::new();
     let mut files: BTreeMap<_, (FileHandle, u64)> = BTreeMap::new();
     for chunk in version.chunks.iter() {
-        let file = chunk.file.handle();
+        let file = chunk.data_file().handle();
         let end = chunk.segments.iter().filter_map(SegmentMeta::file_range).map(FileRange::end).max().unwrap_or(0);
         let entry = files.entry(file.path().to_owned()).or_insert_with(|| (file.clone(), 0));
         entry.1 = entry.1.max(end);

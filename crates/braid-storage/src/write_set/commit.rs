@@ -125,7 +125,7 @@ fn is_used(catalog: &Catalog, id: EnumTypeId) -> bool {
 
 /// The files of a version that are not among these.
 fn files_besides(version: Option<&Arc<TableVersion>>, used: &HashSet<DataFileId>) -> Vec<Arc<DataFile>> {
-    let files = version.into_iter().flat_map(|version| version.chunks.iter().map(|chunk| &chunk.file));
+    let files = version.into_iter().flat_map(|version| version.chunks.iter().filter_map(|chunk| chunk.file.as_ref()));
     let mut files: Vec<Arc<DataFile>> = files.filter(|file| !used.contains(&file.id())).cloned().collect();
     files.sort_unstable_by_key(|file| file.id());
     files.dedup_by_key(|file| file.id());

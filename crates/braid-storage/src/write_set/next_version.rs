@@ -58,7 +58,7 @@ impl NextVersion {
                 continue;
             }
             let deleted = deleted.cloned().map(Arc::new);
-            let (id, row_count, file) = (ChunkId(id), chunk.row_count, Arc::clone(&written.file));
+            let (id, row_count, file) = (ChunkId(id), chunk.row_count, Some(Arc::clone(&written.file)));
             let segments = self.missing.complete(&self.def, row_count, &chunk.segments);
             self.chunks.push(Arc::new(ChunkMeta { id, row_count, deleted, file, segments }));
         }
@@ -77,7 +77,7 @@ impl NextVersion {
 
     /// The files of its chunks.
     pub(super) fn files(&self) -> HashSet<DataFileId> {
-        self.chunks.iter().map(|chunk| chunk.file.id()).collect()
+        self.chunks.iter().filter_map(|chunk| chunk.file.as_ref()).map(|file| file.id()).collect()
     }
 
     /// The version, with its number.

@@ -28,8 +28,8 @@ async fn a_load_becomes_full_chunks_and_a_rest_in_a_file_of_its_own() {
     assert_eq!(count, total as u64);
     let chunks: Vec<u32> = version.chunks.iter().map(|chunk| chunk.row_count).collect();
     assert_eq!(chunks, [CHUNK_ROWS as u32, CHUNK_ROWS as u32, 777]);
-    assert_eq!(version.chunks[0].file.id(), version.chunks[1].file.id());
-    assert_ne!(version.chunks[1].file.id(), version.chunks[2].file.id());
+    assert_eq!(version.chunks[0].data_file().id(), version.chunks[1].data_file().id());
+    assert_ne!(version.chunks[1].data_file().id(), version.chunks[2].data_file().id());
     assert!(read_ids(device.as_ref(), &version).await.into_iter().eq(0..total));
     // The rest is merged with what comes next; the full chunks are not touched.
     let next = insert(&store, "t", total..total + 1000).await.unwrap();
@@ -296,6 +296,7 @@ async fn a_merged_table_forgets_its_old_sketches_and_one_without_gets_them_when_
     store.create_table(new_table("large")).await.unwrap();
     insert(&store, "small", 0..100).await.unwrap();
     insert(&store, "large", 0..50_000).await.unwrap();
+    store.checkpoint().await.unwrap();
     drop(store);
     // As the version before would have left it.
     let path = temp.path().join("manifest");

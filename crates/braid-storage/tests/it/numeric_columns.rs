@@ -77,7 +77,7 @@ async fn read(device: &dyn Device, version: &TableVersion) -> Vec<Value> {
     for chunk in version.chunks.iter() {
         let meta = &chunk.segments[0];
         let range = meta.file_range().unwrap();
-        let read = device.read(chunk.file.handle(), range.offset, range.stored_bytes as usize, IoReason::Scan);
+        let read = device.read(chunk.data_file().handle(), range.offset, range.stored_bytes as usize, IoReason::Scan);
         let bytes = read.await.unwrap().into_bytes().slice(..meta.segment_bytes as usize);
         let segment = Segment::open(bytes, meta.stored_type(NUMERIC)).unwrap();
         if version.common_scales()[0].is_some() {

@@ -113,7 +113,8 @@ pub async fn read_segment(device: &dyn Device, chunk: &ChunkMeta, meta: &Segment
     let bytes = match &meta.place {
         SegmentPlace::InMemory(segment) => segment.bytes().clone(),
         SegmentPlace::InFile(range) => {
-            let read = device.read(chunk.file.handle(), range.offset, range.stored_bytes as usize, IoReason::Scan);
+            let read =
+                device.read(chunk.data_file().handle(), range.offset, range.stored_bytes as usize, IoReason::Scan);
             read.await.unwrap().into_bytes().slice(..meta.segment_bytes as usize)
         }
     };
@@ -218,7 +219,7 @@ pub fn named_files(store: &Store) -> Vec<String> {
         .snapshot()
         .tables()
         .flat_map(|version| version.chunks.iter())
-        .map(|chunk| chunk.file.path().file_name().unwrap().to_str().unwrap().to_owned())
+        .map(|chunk| chunk.data_file().path().file_name().unwrap().to_str().unwrap().to_owned())
         .collect();
     names.sort();
     names.dedup();

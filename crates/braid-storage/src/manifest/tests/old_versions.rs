@@ -29,6 +29,7 @@ impl Copy<'_> {
 /// A table without deleted rows, as there were none before version 5.
 fn table_without_deleted_rows(random: &mut SeededRandom) -> ManifestTable {
     let mut table = random_table(1, 9, random);
+    table.chunks.retain(|chunk| chunk.file_id.is_some());
     table.chunks.iter_mut().for_each(|chunk| chunk.deleted = None);
     table
 }
@@ -68,6 +69,8 @@ fn encode_version_4(manifest: &Manifest) -> Vec<u8> {
     let mut bytes = manifest.encode();
     bytes.truncate(u64::from_le_bytes(bytes[24..32].try_into().unwrap()) as usize);
     bytes.truncate(bytes.len() - manifest.tables[0].encode().len());
+    // There were no logs.
+    bytes.drain(HEADER_BYTES..HEADER_BYTES + 8);
     bytes.append(&mut section_of_version_4(&manifest.tables[0]));
     bytes[8] = 4;
     reseal(&mut bytes);
