@@ -11,7 +11,7 @@ use futures::future::try_join_all;
 
 use crate::checksum::checksum;
 use crate::segment::{Segment, as_declared};
-use crate::{ChunkMeta, DeletedRows, SegmentPlace, Selection, StoreError, TableDef};
+use crate::{ChunkMeta, ColumnType, DeletedRows, SegmentPlace, Selection, StoreError, TableDef};
 
 /// All rows of a chunk that are not deleted.
 pub(crate) async fn read_chunk(
@@ -76,6 +76,11 @@ fn decode(def: &TableDef, chunk: &ChunkMeta, column: usize, bytes: Bytes) -> Res
 /// All values of a segment.
 pub(crate) fn gather_all(segment: &Segment) -> ArrayRef {
     gather_without(segment, None)
+}
+
+/// The values of a segment in memory in rows that are not deleted, as its column is declared.
+pub(crate) fn gather_memory(segment: &Segment, deleted: Option<&DeletedRows>, declared: ColumnType) -> ArrayRef {
+    as_declared(gather_without(segment, deleted), declared)
 }
 
 /// The values of a segment in rows that are not deleted.

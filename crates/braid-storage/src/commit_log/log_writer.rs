@@ -64,10 +64,10 @@ impl LogWriter {
         let handle = self.extended_to(end + SEGMENT_ALIGN_BYTES as u64).map_err(AppendError::NotWritten)?;
         let length = batch.len();
         if let Err(error) = block_on(self.device.write(&handle, self.end, batch, IoReason::Catalog)) {
-            return Err(match self.write_zeros(&handle, self.end, length) {
-                Ok(()) => AppendError::NotWritten(error),
-                Err(_) => AppendError::Uncertain(error),
-            });
+            // A disk that is full may refuse the zeros too.
+            let is_clean =
+                self.is_zero(&handle, self.end, length) || self.write_zeros(&handle, self.end, length).is_ok();
+            return Err(if is_clean { AppendError::NotWritten(error) } else { AppendError::Uncertain(error) });
         }
         block_on(self.device.sync(&handle)).map_err(AppendError::Uncertain)?;
         self.end = end;
@@ -108,6 +108,11 @@ impl LogWriter {
             self.zeroed += length;
         }
         Ok(handle)
+    }
+
+    fn is_zero(&self, handle: &FileHandle, offset: u64, length: usize) -> bool {
+        let read = block_on(self.device.read(handle, offset, length, IoReason::Catalog));
+        read.is_ok_and(|bytes| bytes.as_slice().iter().all(|byte| *byte == 0))
     }
 
     fn write_zeros(&self, handle: &FileHandle, offset: u64, length: usize) -> Result<(), IoError> {

@@ -18,9 +18,9 @@ async fn fill(dir: &Path) {
     for table in ["t", "u"] {
         store.create_table(new_table(table)).await.unwrap();
     }
-    insert(&store, "t", 0..3000).await.unwrap();
-    insert(&store, "t", 3000..3100).await.unwrap();
-    insert(&store, "u", 0..500).await.unwrap();
+    insert(&store, "t", 0..30_000).await.unwrap();
+    insert(&store, "t", 30_000..31_100).await.unwrap();
+    insert(&store, "u", 0..1_500).await.unwrap();
     store.checkpoint().await.unwrap();
 }
 
@@ -128,7 +128,7 @@ async fn a_missing_file_fails_its_table_alone() {
         let store = open(temp.path()).unwrap();
         assert!(!missing.exists(), "nothing is put in its place");
         let snapshot = store.snapshot();
-        assert_eq!(read_ids(device.as_ref(), snapshot.table("u").unwrap()).await.len(), 500);
+        assert_eq!(read_ids(device.as_ref(), snapshot.table("u").unwrap()).await.len(), 1_500);
         let chunk = &snapshot.table("t").unwrap().chunks[0];
         let read = device.read(chunk.data_file().handle(), 4096, 4096, braid_io::IoReason::Scan).await;
         let text = read.unwrap_err().to_string();
@@ -138,10 +138,10 @@ async fn a_missing_file_fails_its_table_alone() {
         let Fault { table, kind, file, .. } = fault;
         assert!(matches!(kind, FaultKind::Missing) && *file == missing && table.as_deref() == Some("t"), "{fault}");
         // Rows can still be added: what cannot be read back is not merged.
-        insert(&store, "t", 3100..9000).await.unwrap();
+        insert(&store, "t", 31_100..90_000).await.unwrap();
     }
     let store = open(temp.path()).unwrap();
-    assert_eq!(store.snapshot().table("t").unwrap().row_count(), 9000);
+    assert_eq!(store.snapshot().table("t").unwrap().row_count(), 90_000);
     store.drop_table("t").await.unwrap();
     assert!(store.check(|_| {}).await.is_sound());
 }
@@ -189,9 +189,9 @@ async fn a_damaged_last_chunk_is_not_merged_and_stays_damaged() {
     let snapshot = store.snapshot();
     let last = snapshot.table("t").unwrap().chunks.last().unwrap();
     flip(last.data_file().path(), last.segments[1].file_range().unwrap().offset * 8 + 8 * 20);
-    let version = insert(&store, "t", 3100..3300).await.unwrap();
+    let version = insert(&store, "t", 31_100..34_000).await.unwrap();
     let counts: Vec<u32> = version.chunks.iter().map(|chunk| chunk.row_count).collect();
-    assert_eq!(counts, [3000, 100, 200]);
+    assert_eq!(counts, [30_000, 1_100, 2_900]);
     let report = store.check(|_| {}).await;
     assert_eq!(report.faults.len(), 1);
     assert!(matches!(store.append("v").err(), Some(StoreError::UnknownTable { .. })));
@@ -214,6 +214,6 @@ async fn deleted_rows_that_the_manifest_does_not_have_are_a_fault() {
     fs::write(&path, manifest.encode()).unwrap();
     let report = store.check(|_| {}).await;
     let [fault] = &report.faults[..] else { panic!("{report:?}") };
-    let expected = "table \"t\", chunk k0: 30 of 3000 rows are deleted, and 29 by the manifest";
+    let expected = "table \"t\", chunk k0: 300 of 30000 rows are deleted, and 299 by the manifest";
     assert!(fault.to_string().starts_with(expected), "{fault}");
 }

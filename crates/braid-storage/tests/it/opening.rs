@@ -10,7 +10,7 @@ use braid_storage::{
     SegmentMeta, SegmentPlace, StoreError, TableDef, ZoneMap,
 };
 
-use crate::test_table::{data_files, insert, new_table, open, test_device};
+use crate::test_table::{FILE_ROWS, data_files, insert, new_table, open, test_device};
 
 #[tokio::test]
 async fn one_store_a_directory() {
@@ -26,7 +26,7 @@ async fn one_store_a_directory() {
     drop((store, version));
     let version = {
         let store = open(&dir).unwrap();
-        insert(&store, "t", 0..10).await.unwrap()
+        insert(&store, "t", 0..FILE_ROWS).await.unwrap()
     };
     assert!(matches!(open(&dir).unwrap_err(), StoreError::InUse { .. }));
     drop(version);
@@ -38,7 +38,7 @@ async fn what_no_manifest_names_is_deleted_and_what_is_not_braids_is_left_alone(
     let temp = tempfile::tempdir().unwrap();
     let store = open(temp.path()).unwrap();
     store.create_table(new_table("t")).await.unwrap();
-    insert(&store, "t", 0..10).await.unwrap();
+    insert(&store, "t", 0..FILE_ROWS).await.unwrap();
     drop(store);
     let named = data_files(temp.path());
     fs::write(temp.path().join("data/00000000000000aa.seg"), b"orphan").unwrap();
@@ -48,7 +48,7 @@ async fn what_no_manifest_names_is_deleted_and_what_is_not_braids_is_left_alone(
     assert!(!temp.path().join("manifest.new").exists());
     assert_eq!(data_files(temp.path()), [named.clone(), vec!["notes.txt".to_owned()]].concat());
     // An id that a file in the directory has is not given out, even if the store did not make the file.
-    insert(&store, "t", 10..200).await.unwrap();
+    insert(&store, "t", FILE_ROWS..FILE_ROWS + 2_000).await.unwrap();
     assert!(data_files(temp.path()).contains(&"00000000000000ab.seg".to_owned()));
 }
 
@@ -57,7 +57,7 @@ async fn a_damaged_or_missing_manifest_is_an_error_and_nothing_is_deleted() {
     let temp = tempfile::tempdir().unwrap();
     let store = open(temp.path()).unwrap();
     store.create_table(new_table("t")).await.unwrap();
-    insert(&store, "t", 0..10).await.unwrap();
+    insert(&store, "t", 0..FILE_ROWS).await.unwrap();
     store.checkpoint().await.unwrap();
     drop(store);
     let (path, files) = (temp.path().join("manifest"), data_files(temp.path()));
@@ -85,7 +85,7 @@ async fn a_damaged_or_missing_manifest_is_an_error_and_nothing_is_deleted() {
     fs::remove_file(&path).unwrap();
     assert!(matches!(open(temp.path()).unwrap_err(), StoreError::ManifestMissing { data_files: 1, .. }));
     fs::write(&path, &good).unwrap();
-    assert_eq!(open(temp.path()).unwrap().snapshot().table("t").unwrap().row_count(), 10);
+    assert_eq!(open(temp.path()).unwrap().snapshot().table("t").unwrap().row_count(), FILE_ROWS as u64);
 }
 
 #[tokio::test]

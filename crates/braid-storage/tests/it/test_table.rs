@@ -205,6 +205,9 @@ pub async fn insert(store: &Store, table: &str, ids: Range<i64>) -> Result<Arc<T
     Ok(appender.commit().await?.0)
 }
 
+/// Rows in one commit that go into a file: fewer stay in memory.
+pub const FILE_ROWS: i64 = 1_025;
+
 /// Names of the data files in a directory.
 pub fn data_files(dir: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(dir.join("data")).unwrap();
@@ -219,7 +222,8 @@ pub fn named_files(store: &Store) -> Vec<String> {
         .snapshot()
         .tables()
         .flat_map(|version| version.chunks.iter())
-        .map(|chunk| chunk.data_file().path().file_name().unwrap().to_str().unwrap().to_owned())
+        .filter_map(|chunk| chunk.file.as_ref())
+        .map(|file| file.path().file_name().unwrap().to_str().unwrap().to_owned())
         .collect();
     names.sort();
     names.dedup();
