@@ -94,7 +94,9 @@ impl Session {
             }
             Command::Sql(ast::Statement::Execute { .. }) => self.describe_execution(statement, declared),
             Command::Sql(ast::Statement::Explain { .. }) => self.describe_explanation(statement, declared).await,
-            Command::Sql(ast::Statement::Insert(insert)) => dml::prepare(context, statement, insert, declared).await,
+            Command::Sql(ast::Statement::Insert(insert)) => {
+                dml::prepare(context, statement, (None, insert), declared).await
+            }
             Command::Sql(ast::Statement::Update(update)) => {
                 dml::prepare_update(context, statement, (None, update), declared).await
             }
@@ -200,22 +202,23 @@ impl Session {
             Command::Copy(copy) => copy::execute(context, statement, copy, interrupt).await,
             Command::Prepare(prepare) => self.prepare_named(statement, prepare).await,
             Command::CreateTableWithoutData(create) => {
-                table::create_table_as(context, statement, create, table::Rows::None).await
+                table::create_table_as(context, statement, create, table::Rows::None, &BoundParameters::none()).await
             }
+            Command::CreateTableOfExecution(create) => self.create_table_of_execution(statement, create, params).await,
             Command::Sql(command) => match command {
                 S::Query(_) if kind == StatementKind::Query => {
                     front_end::execute_query(context, statement, params, interrupt).await
                 }
                 S::Execute { .. } => self.execute_named(statement, params, interrupt).await,
                 S::Explain { .. } => self.explain(statement, params, interrupt).await,
-                S::Insert(insert) => dml::execute(context, statement, insert, params).await,
-                S::Update(update) => dml::update(context, statement, (None, update), params).await,
-                S::Delete(delete) => dml::delete(context, statement, (None, delete), params).await,
-                S::Query(query) if matches!(kind, StatementKind::Update | StatementKind::Delete) => {
-                    change_rows(context, statement, query, params).await
+                S::Insert(insert) => dml::execute(context, statement, (None, insert), params, interrupt).await,
+                S::Update(update) => dml::update(context, statement, (None, update), params, interrupt).await,
+                S::Delete(delete) => dml::delete(context, statement, (None, delete), params, interrupt).await,
+                S::Query(query) if kind.changes_rows() => {
+                    change_rows(context, statement, query, params, interrupt).await
                 }
                 S::CreateTable(create) if create.query.is_some() => {
-                    table::create_table_as(context, statement, create, table::Rows::All).await
+                    table::create_table_as(context, statement, create, table::Rows::All, &BoundParameters::none()).await
                 }
                 S::CreateTable(create) => table::create_table(context, create).await,
                 S::Drop { names, if_exists, .. } if kind == StatementKind::DropTable => {
@@ -335,20 +338,24 @@ impl fmt::Debug for Session {
     }
 }
 
-/// `WITH … UPDATE` and `WITH … DELETE`.
+/// `WITH … INSERT`, `WITH … UPDATE` and `WITH … DELETE`.
 async fn change_rows(
     context: &StatementContext,
     statement: &Statement,
     query: &ast::Query,
     params: &BoundParameters,
+    interrupt: &Interrupt,
 ) -> Result<Outcome, EngineError> {
     let with = query.with.as_ref();
     match &*query.body {
+        ast::SetExpr::Insert(ast::Statement::Insert(insert)) => {
+            dml::execute(context, statement, (with, insert), params, interrupt).await
+        }
         ast::SetExpr::Update(ast::Statement::Update(update)) => {
-            dml::update(context, statement, (with, update), params).await
+            dml::update(context, statement, (with, update), params, interrupt).await
         }
         ast::SetExpr::Delete(ast::Statement::Delete(delete)) => {
-            dml::delete(context, statement, (with, delete), params).await
+            dml::delete(context, statement, (with, delete), params, interrupt).await
         }
         _ => Err(EngineError::unsupported("this statement behind WITH is not supported")),
     }
@@ -362,6 +369,9 @@ async fn prepare_change(
 ) -> Result<Prepared, EngineError> {
     let with = query.with.as_ref();
     match &*query.body {
+        ast::SetExpr::Insert(ast::Statement::Insert(insert)) => {
+            dml::prepare(context, statement, (with, insert), declared).await
+        }
         ast::SetExpr::Update(ast::Statement::Update(update)) => {
             dml::prepare_update(context, statement, (with, update), declared).await
         }

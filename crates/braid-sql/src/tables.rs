@@ -11,6 +11,13 @@ pub const CHANGED_TABLE_SCHEMA: &str = "\0changed";
 /// The relation, and its only column, that has the identities of the changed table's rows. `*` and names of tables do not reach them.
 pub const ROW_IDS: &str = "\0row";
 
+/// What the name of an item of FROM begins with whose only row has new values of the rows that a statement changes: `SET (a, b) = (SELECT …)`.
+/// Without a row the values are null, and a second row is an error. No text can name it.
+pub const VALUE_SOURCE: &str = "\0values";
+
+/// The number of the table that has the rows of a statement with RETURNING: the columns of its target, then further ones. No table has it.
+pub const RETURNED_ROWS: u64 = u64::MAX;
+
 /// The tables of a database.
 pub trait Tables: fmt::Debug {
     /// The table of this name; `None` if there is none. Names without a schema are looked for in the schemas of the

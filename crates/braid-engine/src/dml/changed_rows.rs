@@ -9,7 +9,7 @@
 
 use std::sync::Arc;
 
-use arrow::array::{AsArray, BooleanArray};
+use arrow::array::{ArrayRef, AsArray, BooleanArray};
 use arrow::compute::filter_record_batch;
 use arrow::datatypes::Int64Type;
 use arrow::record_batch::RecordBatch;
@@ -22,10 +22,11 @@ use sqlparser::ast::{
 
 use super::assignment::Assignment;
 use crate::bound_parameters::BoundParameters;
-use crate::front_end::{self, StoredIn};
+use crate::front_end::{self, ReturnedRows, ReturningList, StoredIn};
+use crate::interrupt::Interrupt;
 use crate::statement_context::{RowChange, StatementContext};
 use crate::table_names::named_table;
-use crate::{EngineError, SqlState, Statement};
+use crate::{EngineError, Outcome, SqlState, Statement};
 
 /// Times that a statement begins anew before it fails.
 const ATTEMPTS_MAX: usize = 1000;
@@ -34,8 +35,7 @@ const ATTEMPTS_MAX: usize = 1000;
 #[derive(Debug)]
 pub(super) struct Target {
     pub def: Arc<TableDef>,
-    /// What its columns are qualified with: its alias, or its name.
-    qualifier: Ident,
+    alias: Option<Ident>,
     relation: TableWithJoins,
 }
 
@@ -53,7 +53,7 @@ impl Target {
         }
         let def = named_table(context, &context.snapshot(), name)?.into_filled()?;
         let quoted = |name: &str| Ident::with_quote('"', name);
-        let qualifier = alias.as_ref().map_or_else(|| quoted(&def.name), |alias| alias.name.clone());
+        let alias = alias.as_ref().map(|alias| alias.name.clone());
         let mut relation = written.clone();
         if let TableFactor::Table { name, .. } = &mut relation.relation {
             let span = name.0.last().and_then(|part| part.as_ident()).map(|ident| ident.span);
@@ -61,56 +61,99 @@ impl Target {
             own_name.span = span.unwrap_or(own_name.span);
             *name = ObjectName::from(vec![quoted(CHANGED_TABLE_SCHEMA), own_name]);
         }
-        Ok(Self { def, qualifier, relation })
+        Ok(Self { def, alias, relation })
     }
 
     /// A column of its rows.
     pub fn column(&self, at: usize) -> Expr {
-        Expr::CompoundIdentifier(vec![self.qualifier.clone(), Ident::with_quote('"', &self.def.columns[at].name)])
+        let quoted = |name: &str| Ident::with_quote('"', name);
+        let qualifier = self.alias.clone().unwrap_or_else(|| quoted(&self.def.name));
+        Expr::CompoundIdentifier(vec![qualifier, quoted(&self.def.columns[at].name)])
     }
 }
 
 /// The query of an UPDATE or DELETE.
 pub(super) struct ChangedRows<'a> {
     pub target: &'a Target,
-    pub with: Option<With>,
+    pub with: Option<&'a With>,
     /// The other tables of FROM or USING.
     pub others: Vec<TableWithJoins>,
     pub condition: Option<Expr>,
-    /// The new values of all columns; none for DELETE.
-    pub values: Vec<Expr>,
+    pub change: Change,
+    /// The list of RETURNING.
+    pub returning: Option<&'a [SelectItem]>,
+}
+
+/// What becomes of the rows.
+pub(super) enum Change {
+    /// They get these values of all columns.
+    Replace(Vec<Expr>),
+    Remove,
+}
+
+/// Rows that were changed.
+pub(super) struct Changed {
+    pub count: u64,
+    /// The rows of RETURNING.
+    pub returned: Option<ReturnedRows>,
+}
+
+impl Changed {
+    /// What the statement answers: its tag with the number of rows, or the rows of RETURNING.
+    pub fn outcome(self, context: &StatementContext, interrupt: &Interrupt, tag: &'static str) -> Outcome {
+        match self.returned {
+            Some(rows) => rows.outcome(context, interrupt, tag),
+            None => Outcome::done(format!("{tag} {}", self.count)),
+        }
+    }
 }
 
 impl ChangedRows<'_> {
-    /// The columns of its rows: the identity, then those of the table for an UPDATE.
+    /// The columns of its rows: the identity, then those of the table for an UPDATE, and for RETURNING.
     pub fn stored_in(&self) -> Result<StoredIn, EngineError> {
         let id = ColumnDef { nullable: false, ..ColumnDef::new(ROW_IDS, ColumnType::BigInt) };
-        let columns = std::iter::once(&id).chain(&self.target.def.columns).take(1 + self.values.len());
-        Ok(StoredIn::new(columns, Vec::new()).with_rows(self.query()?))
+        let values = self.values();
+        let columns = std::iter::once(&id).chain(&self.target.def.columns).take(1 + values.len());
+        let stored_in = StoredIn::new(columns, Vec::new()).with_rows(self.query(values)?);
+        Ok(stored_in.with_returning(self.returning()?.map(Arc::new)))
     }
 
-    fn query(&self) -> Result<Query, EngineError> {
+    fn returning(&self) -> Result<Option<ReturningList>, EngineError> {
+        let Some(items) = self.returning else { return Ok(None) };
+        let Target { def, alias, .. } = self.target;
+        Ok(Some(ReturningList::new(items, def, alias.as_ref(), self.with, simplest_query()?)))
+    }
+
+    /// The values of the table's columns: the new ones, or those that RETURNING reads.
+    fn values(&self) -> Vec<Expr> {
+        match &self.change {
+            Change::Replace(values) => values.clone(),
+            Change::Remove if self.returning.is_none() => Vec::new(),
+            Change::Remove => (0..self.target.def.columns.len()).map(|at| self.target.column(at)).collect(),
+        }
+    }
+
+    fn query(&self, values: Vec<Expr>) -> Result<Query, EngineError> {
         let mut query = simplest_query()?;
-        query.with.clone_from(&self.with);
+        query.with = self.with.cloned();
         let SetExpr::Select(select) = &mut *query.body else { return Err(no_query()) };
         let id = Expr::CompoundIdentifier(vec![Ident::with_quote('"', ROW_IDS), Ident::with_quote('"', ROW_IDS)]);
-        select.projection =
-            std::iter::once(id).chain(self.values.iter().cloned()).map(SelectItem::UnnamedExpr).collect();
+        select.projection = std::iter::once(id).chain(values).map(SelectItem::UnnamedExpr).collect();
         select.from = std::iter::once(self.target.relation.clone()).chain(self.others.iter().cloned()).collect();
         select.selection.clone_from(&self.condition);
         Ok(query)
     }
 
-    /// Changes the rows; returns their number.
+    /// Changes the rows.
     pub async fn change(
         &self,
         context: &StatementContext,
         statement: &Statement,
         parameters: &BoundParameters,
-    ) -> Result<u64, EngineError> {
+    ) -> Result<Changed, EngineError> {
         for _ in 0..ATTEMPTS_MAX {
-            if let Some(count) = self.attempt(context, statement, parameters).await? {
-                return Ok(count);
+            if let Some(changed) = self.attempt(context, statement, parameters).await? {
+                return Ok(changed);
             }
             if context.has_fixed_snapshot() {
                 break;
@@ -126,30 +169,65 @@ impl ChangedRows<'_> {
         context: &StatementContext,
         statement: &Statement,
         parameters: &BoundParameters,
-    ) -> Result<Option<u64>, EngineError> {
+    ) -> Result<Option<Changed>, EngineError> {
         context.settle_writes().await?;
         let stored_in = self.stored_in()?;
         let def = &self.target.def;
-        let assignment = Assignment::new(def, &context.settings());
-        let sources: Vec<Option<usize>> = (1..=self.values.len()).map(Some).collect();
-        let mut appender = if self.values.is_empty() { None } else { Some(context.append(def)) };
+        let mut appender = match self.change {
+            Change::Replace(_) => Some(context.append(def)),
+            Change::Remove => None,
+        };
         let mut found = FoundRows::default();
         let mut rows = front_end::start_insert(context, statement, &stored_in, parameters).await?;
+        let mut returned = rows.returned.take();
+        let conversion = FoundConversion::new(context, def);
         while let Some(batch) = rows.next().await {
             let Some(new) = found.add(&context.snapshot(), def, batch?) else { return Ok(None) };
-            if let Some(appender) = appender.as_mut().filter(|_| new.num_rows() > 0) {
-                appender.append(assignment.convert(&new, &sources)?).await?;
+            if new.num_rows() == 0 || (appender.is_none() && returned.is_none()) {
+                continue;
+            }
+            let (stored, others) = conversion.convert(&new)?;
+            if let Some(returned) = &mut returned {
+                returned.add(&stored, others).await?;
+            }
+            if let Some(appender) = &mut appender {
+                appender.append(stored).await?;
             }
         }
-        if found.count == 0 {
-            return Ok(Some(0));
+        let returned = match returned {
+            Some(returned) => Some(returned.run(context).await?),
+            None => None,
+        };
+        let count = found.count;
+        if count == 0 {
+            return Ok(Some(Changed { count, returned }));
         }
         let appended = match appender {
             Some(appender) => Some(appender.finish().await?),
             None => None,
         };
         let change = RowChange { table: def.clone(), committed: found.committed, own: found.own, appended };
-        Ok(context.change_rows(change).await?.then_some(found.count))
+        Ok(context.change_rows(change).await?.then_some(Changed { count, returned }))
+    }
+}
+
+/// How rows that were found become rows of the table.
+struct FoundConversion {
+    assignment: Assignment,
+    sources: Vec<Option<usize>>,
+}
+
+impl FoundConversion {
+    fn new(context: &StatementContext, def: &Arc<TableDef>) -> Self {
+        // The identity comes first.
+        let sources = (1..=def.columns.len()).map(Some).collect();
+        Self { assignment: Assignment::new(def, &context.settings()), sources }
+    }
+
+    /// The rows as they are stored, and the columns of other relations behind them.
+    fn convert<'b>(&self, found: &'b RecordBatch) -> Result<(RecordBatch, &'b [ArrayRef]), EngineError> {
+        let stored = self.assignment.convert(found, &self.sources)?;
+        Ok((stored, &found.columns()[1 + self.sources.len()..]))
     }
 }
 
@@ -203,7 +281,7 @@ fn without_only(mut table: TableWithJoins) -> TableWithJoins {
 }
 
 /// A query to be filled.
-fn simplest_query() -> Result<Query, EngineError> {
+pub(super) fn simplest_query() -> Result<Query, EngineError> {
     const TEXT: &str = "SELECT 1";
     let dialect = SqlDialect::for_text(TEXT);
     let parsed = parser_of(&dialect, TEXT).and_then(|mut parser| parser.parse_statement());

@@ -5,6 +5,7 @@
 //! | [`insert`] | INSERT: rows from values or a query into a table |
 //! | [`update`], [`delete`] | UPDATE and DELETE |
 //! | [`changed_rows`] | the rows that these two change: found, locked, deleted, added again |
+//! | [`new_values`] | SET: the new values of rows |
 //! | [`values`] | `VALUES (…), (…)` of literals and parameters, without a plan |
 //! | [`assignment`] | conversion of rows to the columns of a table |
 //! | [`defaults`] | DEFAULT: the values of missing columns |
@@ -14,6 +15,7 @@ mod changed_rows;
 pub(crate) mod defaults;
 mod delete;
 mod insert;
+mod new_values;
 mod update;
 mod values;
 

@@ -7,6 +7,7 @@
 //! | [`constant_query`] | queries of one row, computed in place: recognised, described, executed |
 //! | [`operator_query`] | queries on Braid's operators, with their constants |
 //! | [`stored_query`] | queries whose rows are stored in a table |
+//! | [`returning`], [`returned_query`] | RETURNING, planned and run |
 //! | [`computed_tables`] | tables that are computed when they are read |
 //! | [`snapshot_tables`] | the tables of a statement's snapshot |
 //! | [`assigned_expression`] | expressions of INSERT and DEFAULT |
@@ -19,6 +20,8 @@ mod computed_tables;
 mod constant_query;
 mod executed_arguments;
 mod operator_query;
+mod returned_query;
+mod returning;
 mod server_facts;
 mod session_facts;
 mod snapshot_tables;
@@ -41,8 +44,12 @@ use operator_query::QuerySource;
 pub(crate) use operator_query::{
     Constants, Literals, PlannedQuery, outcome, plan_alone, plan_query, relation_text, start_alone, unless_too_narrow,
 };
+pub(crate) use returned_query::{ReturnedQuery, ReturnedRows};
+pub(crate) use returning::ReturningList;
 pub(crate) use session_facts::StatementFacts;
-pub(crate) use stored_query::{StoredIn, TableOfQuery, insert_parameters, start_insert, start_table, table_columns};
+pub(crate) use stored_query::{
+    StoredIn, TableOfQuery, describe_returning, describe_stored, start_insert, start_table, table_columns,
+};
 
 /// Longest text that is bound on the session's thread; longer ones are bound on a planning thread.
 const TEXT_BYTES_MAX: usize = 64 << 10;
@@ -87,9 +94,9 @@ pub(crate) async fn execute_copied(
     interrupt: &Interrupt,
 ) -> Result<Outcome, EngineError> {
     let other = other.map(|(text, query)| (text.into(), query.into()));
-    let source = QuerySource { other, stored_in: None };
+    let source = QuerySource { other, ..QuerySource::default() };
     let query = operator_query::start(context, statement, source, &BoundParameters::none()).await?;
-    Ok(outcome(context, query.rows, query.shown, interrupt))
+    Ok(outcome(context, query.rows, query.shown, interrupt, "SELECT"))
 }
 
 /// A query that is prepared.

@@ -8,6 +8,7 @@ use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 use super::copy_statement::{CopyStatement, CopySubject};
 use super::prepare_statement::{PrepareStatement, parse_execute};
+use super::table_of_rows::{CreateTableOfExecution, select_into};
 use crate::statement_limits::StatementSize;
 
 /// The syntax tree behind a [`Statement`](super::Statement).
@@ -17,6 +18,8 @@ pub(crate) enum Command {
     Sql(ast::Statement),
     /// CREATE TABLE AS … WITH NO DATA, whose last words sqlparser does not support.
     CreateTableWithoutData(ast::CreateTable),
+    /// CREATE TABLE AS EXECUTE, which sqlparser does not read.
+    CreateTableOfExecution(Box<CreateTableOfExecution>),
     /// COPY, as read here.
     Copy(CopyStatement),
     /// PREPARE, as read here.
@@ -49,12 +52,37 @@ impl Command {
                 Ok(Self::Sql(ast::Statement::Rollback { chain, savepoint: None }))
             }
             _ => {
+                if keyword == Keyword::CREATE
+                    && let Some(create) = parser.maybe_parse(CreateTableOfExecution::parse)?
+                {
+                    return Ok(Self::CreateTableOfExecution(Box::new(create)));
+                }
                 let statement = parser.parse_statement()?;
                 match statement {
+                    ast::Statement::Query(query) => Ok(Self::Sql(select_into(query))),
                     ast::Statement::CreateTable(create) if create.query.is_some() => parse_data_wish(parser, create),
                     statement => Ok(Self::Sql(statement)),
                 }
             }
+        }
+    }
+
+    /// Whether it has RETURNING.
+    pub(super) fn has_returning(&self) -> bool {
+        use ast::{SetExpr, Statement as S};
+        let changes = match self {
+            Self::Sql(S::Query(query)) => match &*query.body {
+                SetExpr::Insert(changes) | SetExpr::Update(changes) | SetExpr::Delete(changes) => changes,
+                _ => return false,
+            },
+            Self::Sql(changes) => changes,
+            _ => return false,
+        };
+        match changes {
+            S::Insert(insert) => insert.returning.is_some(),
+            S::Update(update) => update.returning.is_some(),
+            S::Delete(delete) => delete.returning.is_some(),
+            _ => false,
         }
     }
 
@@ -64,6 +92,7 @@ impl Command {
             Self::Sql(statement) => statement.rewrite(rewrite),
             Self::CreateTableWithoutData(create) => create.rewrite(rewrite),
             Self::Copy(CopyStatement { subject: CopySubject::Query(query), .. }) => query.rewrite(rewrite),
+            Self::CreateTableOfExecution(create) => create.execution.rewrite(rewrite),
             Self::Copy(_) | Self::Prepare(_) => {}
         }
     }
@@ -74,6 +103,7 @@ impl Command {
             Self::Sql(statement) => StatementSize::of(statement),
             Self::CreateTableWithoutData(create) => StatementSize::of(create),
             Self::Copy(CopyStatement { subject: CopySubject::Query(query), .. }) => StatementSize::of(&**query),
+            Self::CreateTableOfExecution(create) => StatementSize::of(&create.execution),
             Self::Copy(_) => StatementSize::default(),
             Self::Prepare(prepare) => {
                 prepare.prepared.as_deref().map_or_else(StatementSize::default, |tree| StatementSize::of(tree))

@@ -70,7 +70,7 @@ impl StatementKind {
         match command {
             Command::Copy(copy) if copy.is_from() => Self::CopyFrom,
             Command::Copy(_) => Self::CopyTo,
-            Command::CreateTableWithoutData(_) => Self::CreateTable,
+            Command::CreateTableWithoutData(_) | Command::CreateTableOfExecution(_) => Self::CreateTable,
             Command::Prepare(_) => Self::Prepare,
             Command::Sql(statement) => match statement {
                 S::Query(query) => kind_of_query(query),
@@ -106,6 +106,11 @@ impl StatementKind {
         let is_of_types = matches!(self, Self::CreateType | Self::AlterType | Self::DropType);
         let is_of_rows = matches!(self, Self::Insert | Self::Update | Self::Delete | Self::CopyFrom | Self::Truncate);
         is_of_types || is_of_rows || matches!(self, Self::CreateTable | Self::DropTable)
+    }
+
+    /// Whether it adds, changes or removes rows, and may return them.
+    pub fn changes_rows(self) -> bool {
+        matches!(self, Self::Insert | Self::Update | Self::Delete)
     }
 
     /// Whether it may read rows of tables. INSERT is asked later: most read none.
@@ -165,6 +170,9 @@ mod tests {
             ("create table t as select 1 as a", CreateTable),
             ("create table t as select 1 as a with no data", CreateTable),
             ("create table t as select 1 as a with data", CreateTable),
+            ("create table t as execute a (1)", CreateTable),
+            ("select 1 as a into t", CreateTable),
+            ("select 1 as a into table t union select 2", CreateTable),
             ("drop table if exists a, b", DropTable),
             ("create type t as enum ('a')", CreateType),
             ("alter type t add value 'b'", AlterType),

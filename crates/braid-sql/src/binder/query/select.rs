@@ -6,12 +6,15 @@ use sqlparser::ast::{Distinct, GroupByExpr, NamedWindowDefinition, Select, Selec
 
 use super::ordering::{Limits, Tail};
 use super::scope::{Calls, Scope};
+use super::value_sources::split_value_sources;
 use super::{Pending, Target};
 use crate::binder::Binder;
 use crate::binder::clause::Clause;
 use crate::binder::places::Place;
 use crate::expression::Expression;
-use crate::relation::{Expansion, Relation, SetFunctionCall, SortKey};
+use crate::pg_catalog::TypeId;
+use crate::relation::{Expansion, JoinKind, Relation, SetFunctionCall, SortKey};
+use crate::values::Value;
 use crate::{SqlError, SqlState};
 
 /// What a query does with equal rows.
@@ -39,7 +42,10 @@ impl Binder<'_> {
         }
         scope.windows = &select.named_window;
         check_windows(&select.named_window)?;
-        let relation = self.from(&select.from, &mut scope)?;
+        let (items, sources) = split_value_sources(&select.from);
+        let relation = self.from(items, &mut scope)?;
+        self.note_changed_relations(&scope);
+        let sources = self.value_sources(sources, &mut scope)?;
         let binder = self.in_scope(&scope, scope.clause_of_select_list());
         let mut targets = binder.select_list(&select.projection, &scope)?;
         let visible = targets.len();
@@ -60,6 +66,10 @@ impl Binder<'_> {
             Some(condition) => Relation::Filter { input: Box::new(relation), condition },
             None => relation,
         };
+        for source in sources {
+            let (kind, condition) = (JoinKind::Single, Expression::of(Value::Bool(true), TypeId::BOOL));
+            relation = Relation::Join { kind, left: Box::new(relation), right: Box::new(source), condition };
+        }
         let mut calls = scope.calls.take();
         if calls.has_aggregates() {
             let is_aggregate = |column| calls.aggregates.iter().any(|(own, _)| *own == column);
