@@ -12,6 +12,7 @@
 //! | [`copy_statement`], [`copy_options`] | COPY as written; its options with their defaults |
 //! | [`prepare_statement`] | PREPARE and EXECUTE as written |
 //! | [`table_of_rows`] | SELECT INTO and CREATE TABLE AS EXECUTE |
+//! | [`merge_statement`] | MERGE as written |
 //! | [`dialect`] | PostgreSQL's dialect, as far as sqlparser's differs |
 //! | [`text_template`] | the tokens of a text, with its constants lifted out |
 //! | [`syntax_errors`], [`places`] | errors in PostgreSQL's words; places in the text |
@@ -21,6 +22,7 @@ mod copy_options;
 mod copy_statement;
 mod dialect;
 mod kind;
+mod merge_statement;
 mod places;
 mod prepare_statement;
 mod syntax_errors;
@@ -262,7 +264,7 @@ impl Statement {
     /// Whether it may change rows and return them. What EXECUTE executes is not known here.
     pub fn may_return_changed_rows(&self) -> bool {
         match self.kind {
-            StatementKind::Execute => true,
+            StatementKind::Execute | StatementKind::ChangingQuery => true,
             kind if kind.changes_rows() => self.command.as_deref().is_some_and(Command::has_returning),
             _ => false,
         }

@@ -9,27 +9,26 @@
 
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, AsArray, BooleanArray};
-use arrow::compute::filter_record_batch;
-use arrow::datatypes::Int64Type;
+use arrow::array::ArrayRef;
 use arrow::record_batch::RecordBatch;
 use braid_sql::syntax::{SqlDialect, parser_of};
 use braid_sql::tables::{CHANGED_TABLE_SCHEMA, ROW_IDS};
-use braid_storage::{Catalog, ColumnDef, ColumnType, DeletedRows, PRIVATE_CHUNKS, RowDeletes, RowId, TableDef};
+use braid_storage::{ColumnDef, ColumnType, TableDef};
 use sqlparser::ast::{
     Expr, Ident, ObjectName, Query, SelectItem, SetExpr, Statement as Syntax, TableFactor, TableWithJoins, With,
 };
 
 use super::assignment::Assignment;
+use super::changes::Changes;
 use crate::bound_parameters::BoundParameters;
-use crate::front_end::{self, ReturnedRows, ReturningList, StoredIn};
+use crate::front_end::{self, ReturnedRows, ReturningList, StatementTables, StoredIn};
 use crate::interrupt::Interrupt;
-use crate::statement_context::{RowChange, StatementContext};
+use crate::statement_context::StatementContext;
 use crate::table_names::named_table;
 use crate::{EngineError, Outcome, SqlState, Statement};
 
 /// Times that a statement begins anew before it fails.
-const ATTEMPTS_MAX: usize = 1000;
+pub(super) const ATTEMPTS_MAX: usize = 1000;
 
 /// The table that a statement changes.
 #[derive(Debug)]
@@ -64,6 +63,11 @@ impl Target {
         Ok(Self { def, alias, relation })
     }
 
+    /// The table with the identities of its rows, as an item of FROM.
+    pub fn relation(&self) -> &TableWithJoins {
+        &self.relation
+    }
+
     /// A column of its rows.
     pub fn column(&self, at: usize) -> Expr {
         let quoted = |name: &str| Ident::with_quote('"', name);
@@ -89,6 +93,16 @@ pub(super) enum Change {
     /// They get these values of all columns.
     Replace(Vec<Expr>),
     Remove,
+}
+
+/// A part of a statement that is run.
+#[derive(Clone, Copy)]
+pub(super) struct Part<'a> {
+    pub context: &'a StatementContext,
+    pub statement: &'a Statement,
+    pub parameters: &'a BoundParameters,
+    /// What it reads of the parts before it.
+    pub tables: &'a StatementTables,
 }
 
 /// Rows that were changed.
@@ -152,37 +166,37 @@ impl ChangedRows<'_> {
         parameters: &BoundParameters,
     ) -> Result<Changed, EngineError> {
         for _ in 0..ATTEMPTS_MAX {
-            if let Some(changed) = self.attempt(context, statement, parameters).await? {
+            context.settle_writes().await?;
+            let mut changes = Changes::default();
+            let part = Part { context, statement, parameters, tables: &StatementTables::default() };
+            if let Some(changed) = self.find(part, &mut changes).await?
+                && changes.make(context).await?
+            {
                 return Ok(changed);
             }
             if context.has_fixed_snapshot() {
                 break;
             }
         }
-        let message = "could not serialize access due to concurrent update";
-        Err(EngineError::new(SqlState::SerializationFailure, message))
+        Err(concurrent_update())
     }
 
-    /// `None` if others have changed some of the rows meanwhile.
-    async fn attempt(
-        &self,
-        context: &StatementContext,
-        statement: &Statement,
-        parameters: &BoundParameters,
-    ) -> Result<Option<Changed>, EngineError> {
-        context.settle_writes().await?;
-        let stored_in = self.stored_in()?;
+    /// Finds the rows; `None` if others have changed some of them meanwhile.
+    pub async fn find(&self, part: Part<'_>, changes: &mut Changes) -> Result<Option<Changed>, EngineError> {
+        let Part { context, statement, parameters, tables } = part;
+        let stored_in = self.stored_in()?.with_tables(tables.clone());
         let def = &self.target.def;
         let mut appender = match self.change {
             Change::Replace(_) => Some(context.append(def)),
             Change::Remove => None,
         };
-        let mut found = FoundRows::default();
         let mut rows = front_end::start_insert(context, statement, &stored_in, parameters).await?;
-        let mut returned = rows.returned.take();
+        let (mut returned, mut count) = (rows.returned.take(), 0);
         let conversion = FoundConversion::new(context, def);
         while let Some(batch) = rows.next().await {
-            let Some(new) = found.add(&context.snapshot(), def, batch?) else { return Ok(None) };
+            let snapshot = tables.snapshot().unwrap_or_else(|| context.snapshot());
+            let Some(new) = changes.find(&snapshot, def, batch?) else { return Ok(None) };
+            count += new.num_rows() as u64;
             if new.num_rows() == 0 || (appender.is_none() && returned.is_none()) {
                 continue;
             }
@@ -198,16 +212,10 @@ impl ChangedRows<'_> {
             Some(returned) => Some(returned.run(context).await?),
             None => None,
         };
-        let count = found.count;
-        if count == 0 {
-            return Ok(Some(Changed { count, returned }));
+        if let Some(appender) = appender.filter(|_| count > 0) {
+            changes.append(def, appender.finish().await?);
         }
-        let appended = match appender {
-            Some(appender) => Some(appender.finish().await?),
-            None => None,
-        };
-        let change = RowChange { table: def.clone(), committed: found.committed, own: found.own, appended };
-        Ok(context.change_rows(change).await?.then_some(Changed { count, returned }))
+        Ok(Some(Changed { count, returned }))
     }
 }
 
@@ -231,40 +239,10 @@ impl FoundConversion {
     }
 }
 
-/// The rows that were found.
-#[derive(Default)]
-struct FoundRows {
-    committed: RowDeletes,
-    own: RowDeletes,
-    count: u64,
-}
-
-impl FoundRows {
-    /// Notes the rows of a batch; returns those that come for the first time. `None` if a chunk is gone: others have merged it.
-    fn add(&mut self, snapshot: &Catalog, def: &TableDef, batch: RecordBatch) -> Option<RecordBatch> {
-        let numbers = batch.column(0).as_primitive::<Int64Type>().clone();
-        let version = snapshot.by_id(def.id)?;
-        let mut is_new = Vec::with_capacity(numbers.len());
-        for number in numbers.values() {
-            let RowId { chunk, row } = RowId::of_number(*number).expect("scans number rows so");
-            let rows = if chunk.0 < PRIVATE_CHUNKS { &mut self.committed } else { &mut self.own };
-            let rows = match rows.entry(chunk) {
-                std::collections::btree_map::Entry::Occupied(entry) => entry.into_mut(),
-                std::collections::btree_map::Entry::Vacant(entry) => {
-                    let known = version.chunks.iter().find(|known| known.id == chunk)?;
-                    entry.insert(DeletedRows::none(known.row_count))
-                }
-            };
-            is_new.push(rows.insert(row));
-        }
-        self.count += is_new.iter().filter(|is_new| **is_new).count() as u64;
-        match is_new.iter().all(|is_new| *is_new) {
-            true => Some(batch),
-            false => {
-                Some(filter_record_batch(&batch, &BooleanArray::from(is_new)).expect("a mask has a value for each row"))
-            }
-        }
-    }
+/// The failure of a statement whose rows others have changed.
+pub(super) fn concurrent_update() -> EngineError {
+    let message = "could not serialize access due to concurrent update";
+    EngineError::new(SqlState::SerializationFailure, message)
 }
 
 /// `ONLY t`, which the parser takes for a table `only` with an alias. No table has others below it.
@@ -282,9 +260,13 @@ fn without_only(mut table: TableWithJoins) -> TableWithJoins {
 
 /// A query to be filled.
 pub(super) fn simplest_query() -> Result<Query, EngineError> {
-    const TEXT: &str = "SELECT 1";
-    let dialect = SqlDialect::for_text(TEXT);
-    let parsed = parser_of(&dialect, TEXT).and_then(|mut parser| parser.parse_statement());
+    query_of_text("SELECT 1")
+}
+
+/// A query that is written here.
+pub(super) fn query_of_text(text: &str) -> Result<Query, EngineError> {
+    let dialect = SqlDialect::for_text(text);
+    let parsed = parser_of(&dialect, text).and_then(|mut parser| parser.parse_statement());
     match parsed {
         Ok(Syntax::Query(query)) => Ok(*query),
         _ => Err(no_query()),
@@ -292,5 +274,5 @@ pub(super) fn simplest_query() -> Result<Query, EngineError> {
 }
 
 fn no_query() -> EngineError {
-    EngineError::internal("the simplest query is not read")
+    EngineError::internal("a simple query is not read")
 }

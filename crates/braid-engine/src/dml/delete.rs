@@ -1,10 +1,12 @@
 //! DELETE.
 
+use braid_sql::SqlType;
 use sqlparser::ast::{Delete, FromTable, With};
 
-use super::changed_rows::{Change, ChangedRows, Target};
+use super::changed_rows::{Change, Changed, ChangedRows, Part, Target};
+use super::changes::Changes;
 use crate::bound_parameters::BoundParameters;
-use crate::front_end;
+use crate::front_end::{self, DescribedPart, PartQuery, StatementTables};
 use crate::interrupt::Interrupt;
 use crate::statement_context::StatementContext;
 use crate::{EngineError, Outcome, ParameterType, Prepared, Statement};
@@ -20,6 +22,28 @@ pub(crate) async fn delete(
     let target = target(context, delete)?;
     let changed = rows(&target, with, delete).change(context, statement, parameters).await?;
     Ok(changed.outcome(context, interrupt, "DELETE"))
+}
+
+/// Adds a DELETE to the changes of its statement; `None` as in [`ChangedRows::find`].
+pub(super) async fn find(
+    part: Part<'_>,
+    (with, delete): (Option<&With>, &Delete),
+    changes: &mut Changes,
+) -> Result<Option<Changed>, EngineError> {
+    let target = target(part.context, delete)?;
+    rows(&target, with, delete).find(part, changes).await
+}
+
+/// What is known of it as a part of a statement.
+pub(super) async fn describe(
+    (context, statement): (&StatementContext, &Statement),
+    (with, delete): (Option<&With>, &Delete),
+    tables: &StatementTables,
+    declared: &[Option<SqlType>],
+) -> Result<DescribedPart, EngineError> {
+    let target = target(context, delete)?;
+    let stored_in = rows(&target, with, delete).stored_in()?;
+    front_end::describe_part(context, statement, PartQuery::Stored(&stored_in), tables, declared).await
 }
 
 /// The types of a DELETE's parameters, and the columns of RETURNING.

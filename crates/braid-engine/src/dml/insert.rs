@@ -4,15 +4,17 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use arrow::record_batch::RecordBatch;
+use braid_sql::SqlType;
 use braid_sql::syntax::plain_values;
 use braid_storage::TableDef;
 use sqlparser::ast::{Ident, Insert, ObjectName, ObjectNamePart, Query, SetExpr, TableObject, With};
 
 use super::assignment::Assignment;
-use super::changed_rows::{Changed, simplest_query};
+use super::changed_rows::{Changed, Part, simplest_query};
+use super::changes::Changes;
 use super::values::{ValueRows, has_default, spell_out_default};
 use crate::bound_parameters::BoundParameters;
-use crate::front_end::{self, ReturnedQuery, ReturningList, StoredIn};
+use crate::front_end::{self, DescribedPart, PartQuery, ReturnedQuery, ReturningList, StatementTables, StoredIn};
 use crate::interrupt::Interrupt;
 use crate::names::columns_named;
 use crate::outcome::ParameterType;
@@ -49,23 +51,38 @@ pub(crate) async fn execute(
     context: &StatementContext,
     statement: &Statement,
     (with, insert): (Option<&With>, &Insert),
-    params: &BoundParameters,
+    parameters: &BoundParameters,
     interrupt: &Interrupt,
 ) -> Result<Outcome, EngineError> {
+    let mut changes = Changes::default();
+    let part = Part { context, statement, parameters, tables: &StatementTables::default() };
+    let added = add(part, (with, insert), &mut changes).await?;
+    changes.make(context).await?;
+    Ok(added.outcome(context, interrupt, "INSERT 0"))
+}
+
+/// Adds the rows of an INSERT to the changes of its statement.
+pub(super) async fn add(
+    part: Part<'_>,
+    (with, insert): (Option<&With>, &Insert),
+    changes: &mut Changes,
+) -> Result<Changed, EngineError> {
+    let Part { context, statement, parameters, tables } = part;
     let target = Target::of(context, with, insert)?;
     let mut appender = context.append(&target.def);
-    let mut returned = None;
-    if let Some(batch) = target.plain_rows(context, statement, params)? {
+    let (mut returned, mut count) = (None, 0);
+    if let Some(batch) = target.plain_rows(context, statement, parameters)? {
         if let Some(list) = &target.returning {
             context.settle_writes().await?;
-            let mut list = ReturnedQuery::planned(context, statement, list, params).await?;
+            let mut list = ReturnedQuery::planned(context, statement, list, (tables, parameters)).await?;
             list.add(&batch, &[]).await?;
             returned = Some(list);
         }
+        count = batch.num_rows() as u64;
         appender.append(batch).await?;
-    } else if let Some(stored_in) = target.stored_in()? {
+    } else if let Some(stored_in) = target.stored_in_part(tables)? {
         context.settle_writes().await?;
-        let mut rows = front_end::start_insert(context, statement, &stored_in, params).await?;
+        let mut rows = front_end::start_insert(context, statement, &stored_in, parameters).await?;
         returned = rows.returned.take();
         let conversion = target.conversion(context, rows.width())?;
         while let Some(batch) = rows.next().await {
@@ -73,6 +90,7 @@ pub(crate) async fn execute(
             if let Some(list) = &mut returned {
                 list.add(&stored, &[]).await?;
             }
+            count += stored.num_rows() as u64;
             appender.append(stored).await?;
         }
     }
@@ -80,8 +98,25 @@ pub(crate) async fn execute(
         Some(list) => Some(list.run(context).await?),
         None => None,
     };
-    let count = context.add_rows(appender).await?;
-    Ok(Changed { count, returned }.outcome(context, interrupt, "INSERT 0"))
+    changes.append(&target.def, appender.finish().await?);
+    Ok(Changed { count, returned })
+}
+
+/// What is known of it as a part of a statement.
+pub(super) async fn describe(
+    (context, statement): (&StatementContext, &Statement),
+    (with, insert): (Option<&With>, &Insert),
+    tables: &StatementTables,
+    declared: &[Option<SqlType>],
+) -> Result<DescribedPart, EngineError> {
+    let target = Target::of(context, with, insert)?;
+    let stored_in = target.stored_in_part(tables)?;
+    let query = match (&stored_in, &target.returning) {
+        (Some(stored_in), _) => PartQuery::Stored(stored_in),
+        (None, Some(list)) => PartQuery::Listed(list),
+        (None, None) => return Ok(DescribedPart { parameter_types: Vec::new(), rows: None }),
+    };
+    front_end::describe_part(context, statement, query, tables, declared).await
 }
 
 /// The types of an INSERT's parameters, which are those of their columns, and the columns of RETURNING.
@@ -133,6 +168,15 @@ impl<'a> Target<'a> {
         }))
     }
 
+    /// The same, for an INSERT that is a part of its statement.
+    fn stored_in_part(&self, tables: &StatementTables) -> Result<Option<StoredIn>, EngineError> {
+        let stored_in = self.stored_in()?.map(|stored_in| stored_in.with_tables(tables.clone()));
+        Ok(match (&self.source, tables.are_of_parts()) {
+            (Some(Cow::Borrowed(query)), true) => stored_in.map(|stored_in| stored_in.or_rows(query)),
+            _ => stored_in,
+        })
+    }
+
     /// How rows with so many columns become rows of the table.
     fn conversion(&self, context: &StatementContext, width: usize) -> Result<Conversion, EngineError> {
         let given = &self.columns[..width];
@@ -171,7 +215,7 @@ impl<'a> Target<'a> {
 }
 
 /// The mapping of the rows' columns to the table's columns.
-fn sources_of(given: &[usize], column_count: usize) -> Vec<Option<usize>> {
+pub(super) fn sources_of(given: &[usize], column_count: usize) -> Vec<Option<usize>> {
     let mut sources = vec![None; column_count];
     for (source, at) in given.iter().enumerate() {
         sources[*at] = Some(source);
@@ -192,7 +236,8 @@ fn source_of<'a>(with: Option<&With>, insert: &'a Insert) -> Result<Option<Cow<'
     Ok(Some(Cow::Owned(source)))
 }
 
-fn plain_name(name: &ObjectName) -> Result<&Ident, EngineError> {
+/// The name of a column in a list of columns.
+pub(super) fn plain_name(name: &ObjectName) -> Result<&Ident, EngineError> {
     match name.0.as_slice() {
         [ObjectNamePart::Identifier(ident)] => Ok(ident),
         _ => Err(EngineError::new(SqlState::SyntaxError, format!("{name} is not a column name"))),

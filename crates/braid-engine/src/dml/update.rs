@@ -1,11 +1,13 @@
 //! UPDATE.
 
+use braid_sql::SqlType;
 use sqlparser::ast::{Update, UpdateTableFromKind, With};
 
-use super::changed_rows::{Change, ChangedRows, Target};
+use super::changed_rows::{Change, Changed, ChangedRows, Part, Target};
+use super::changes::Changes;
 use super::new_values::NewValues;
 use crate::bound_parameters::BoundParameters;
-use crate::front_end;
+use crate::front_end::{self, DescribedPart, PartQuery, StatementTables};
 use crate::interrupt::Interrupt;
 use crate::statement_context::StatementContext;
 use crate::{EngineError, Outcome, ParameterType, Prepared, Statement};
@@ -21,6 +23,28 @@ pub(crate) async fn update(
     let target = target(context, update)?;
     let changed = rows(&target, with, update)?.change(context, statement, parameters).await?;
     Ok(changed.outcome(context, interrupt, "UPDATE"))
+}
+
+/// Adds an UPDATE to the changes of its statement; `None` as in [`ChangedRows::find`].
+pub(super) async fn find(
+    part: Part<'_>,
+    (with, update): (Option<&With>, &Update),
+    changes: &mut Changes,
+) -> Result<Option<Changed>, EngineError> {
+    let target = target(part.context, update)?;
+    rows(&target, with, update)?.find(part, changes).await
+}
+
+/// What is known of it as a part of a statement.
+pub(super) async fn describe(
+    (context, statement): (&StatementContext, &Statement),
+    (with, update): (Option<&With>, &Update),
+    tables: &StatementTables,
+    declared: &[Option<SqlType>],
+) -> Result<DescribedPart, EngineError> {
+    let target = target(context, update)?;
+    let stored_in = rows(&target, with, update)?.stored_in()?;
+    front_end::describe_part(context, statement, PartQuery::Stored(&stored_in), tables, declared).await
 }
 
 /// The types of an UPDATE's parameters, and the columns of RETURNING.

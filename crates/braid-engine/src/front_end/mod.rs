@@ -10,6 +10,7 @@
 //! | [`returning`], [`returned_query`] | RETURNING, planned and run |
 //! | [`computed_tables`] | tables that are computed when they are read |
 //! | [`snapshot_tables`] | the tables of a statement's snapshot |
+//! | [`statement_tables`] | the tables that a statement has for itself |
 //! | [`assigned_expression`] | expressions of INSERT and DEFAULT |
 //! | [`executed_arguments`] | arguments of EXECUTE |
 //! | [`server_facts`] | what the system relations show of the server |
@@ -25,6 +26,7 @@ mod returning;
 mod server_facts;
 mod session_facts;
 mod snapshot_tables;
+mod statement_tables;
 mod stored_query;
 
 use std::sync::Arc;
@@ -47,8 +49,10 @@ pub(crate) use operator_query::{
 pub(crate) use returned_query::{ReturnedQuery, ReturnedRows};
 pub(crate) use returning::ReturningList;
 pub(crate) use session_facts::StatementFacts;
+pub(crate) use statement_tables::StatementTables;
 pub(crate) use stored_query::{
-    StoredIn, TableOfQuery, describe_returning, describe_stored, start_insert, start_table, table_columns,
+    DescribedPart, PartQuery, StoredIn, TableOfQuery, describe_part, describe_returning, describe_stored, start_insert,
+    start_table, table_columns,
 };
 
 /// Longest text that is bound on the session's thread; longer ones are bound on a planning thread.

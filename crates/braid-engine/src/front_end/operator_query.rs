@@ -19,6 +19,7 @@ use sqlparser::ast::Query;
 use super::returning::{ReturnedPlan, ReturningList};
 use super::session_facts::StatementFacts;
 use super::snapshot_tables::SnapshotTables;
+use super::statement_tables::StatementTables;
 use super::{Described, is_brief};
 use crate::bound_parameters::BoundParameters;
 use crate::deep_stack::on_deep_stack;
@@ -245,13 +246,21 @@ pub(super) struct QuerySource {
     pub stored_in: Option<Arc<[AssignedColumn]>>,
     /// RETURNING of the statement.
     pub returning: Option<Arc<ReturningList>>,
+    /// The tables of the statement.
+    pub tables: StatementTables,
 }
 
 impl QuerySource {
+    /// A query that is a part of the statement.
+    pub fn of_part(statement: &Statement, query: &Query, tables: StatementTables) -> Self {
+        let other = Some((Arc::from(statement.origin()), Arc::new(query.clone())));
+        Self { other, tables, ..Self::default() }
+    }
+
     /// No query but RETURNING.
-    pub fn of_list(statement: &Statement, list: &Arc<ReturningList>) -> Self {
+    pub fn of_list(statement: &Statement, list: &Arc<ReturningList>, tables: StatementTables) -> Self {
         let other = Some((Arc::from(statement.origin()), Arc::new(list.no_query())));
-        Self { other, stored_in: None, returning: Some(list.clone()) }
+        Self { other, stored_in: None, returning: Some(list.clone()), tables }
     }
 
     /// The text in which places count, and the query as it is bound. That of a statement is rebound when it is parsed.
@@ -354,7 +363,7 @@ pub(super) fn plan_source(
     source: &QuerySource,
     constants: Constants<'_>,
 ) -> Result<PlannedQuery, NoPlan> {
-    let tables = SnapshotTables::of(context);
+    let tables = SnapshotTables::of(context).with_own(source.tables.clone());
     let planned = plan_over(context, &tables, statement, source, constants)?;
     Ok(PlannedQuery { tables: tables.into_found(), ..planned })
 }
@@ -395,7 +404,10 @@ fn plan_over(
         }
         let (mut bound, literal_inputs) = (bound?, inputs?);
         let returning = source.returning.as_ref().map(|list| binder.returned_rows(&list.syntax)).transpose()?;
-        let parameter_types = binding.parameter_types()?;
+        let parameter_types = match source.tables.are_of_parts() {
+            true => binding.parameter_types_of_part(),
+            false => binding.parameter_types()?,
+        };
         let mut values = constants.parameter_values.to_vec();
         if matches!(constants.literals, Literals::InPlace(_)) {
             values.resize(parameter_types.len().max(values.len()), Some(Value::Null));

@@ -9,13 +9,20 @@ use std::sync::Arc;
 use arrow::array::ArrayRef;
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
+use braid_plan::lowering::LoweredQuery;
+use braid_plan::values::Form;
+use braid_sql::pg_catalog::TypeId;
+use braid_sql::tables::TableColumn;
+use braid_sql::{SqlState, SqlType};
 use futures::StreamExt;
+use sqlparser::ast::Query;
 
-use super::operator_query::{QuerySource, alone, outcome, plan_returning, start_alone};
+use super::operator_query::{QuerySource, StartedQuery, alone, outcome, plan_returning, start, start_alone};
 use super::returning::{ReturnedPlan, ReturningList};
+use super::statement_tables::StatementTables;
 use crate::bound_parameters::BoundParameters;
 use crate::interrupt::Interrupt;
-use crate::rows::{KeptRows, KeptTable, RowKeeper};
+use crate::rows::{KeptRows, KeptTable, RowKeeper, Rows};
 use crate::sent_columns::ShownColumns;
 use crate::sharing::AlonePlan;
 use crate::statement_context::StatementContext;
@@ -25,14 +32,51 @@ use crate::{EngineError, Outcome, Statement};
 pub(crate) struct ReturnedQuery {
     plan: AlonePlan,
     shown: ShownColumns,
+    columns: RowColumns,
     table: Arc<KeptTable>,
     changed: RowKeeper,
 }
 
-/// The rows of RETURNING.
+/// The rows of RETURNING, or of a query, which are kept until the statement has ended.
 pub(crate) struct ReturnedRows {
     rows: KeptRows,
     shown: ShownColumns,
+    columns: RowColumns,
+}
+
+/// The columns of rows that are kept.
+#[derive(Clone, Debug)]
+pub(crate) struct RowColumns {
+    columns: Vec<(String, SqlType)>,
+    forms: Vec<Form>,
+}
+
+impl RowColumns {
+    pub(super) fn of(query: &LoweredQuery) -> Self {
+        Self { columns: query.columns.clone(), forms: query.forms.clone() }
+    }
+
+    /// A table of such rows, whose first columns have these names.
+    ///
+    /// # Errors
+    /// For more names than columns (42P10), and for records, which no such table has (0A000).
+    pub fn table(&self, name: &str, names: &[String]) -> Result<(Vec<TableColumn>, Arc<KeptTable>), EngineError> {
+        if names.len() > self.columns.len() {
+            let (there, given) = (self.columns.len(), names.len());
+            let message = format!("WITH query \"{name}\" has {there} columns available but {given} columns specified");
+            return Err(EngineError::new(SqlState::InvalidColumnReference, message));
+        }
+        if self.columns.iter().any(|(_, sql_type)| [TypeId::RECORD, TypeId::RECORD_ARRAY].contains(&sql_type.id)) {
+            let message = format!("records in WITH query \"{name}\" beside statements that write are not supported");
+            return Err(EngineError::unsupported(message));
+        }
+        let names = names.iter().map(Some).chain(std::iter::repeat(None));
+        let column = |((own, sql_type), name): (&(String, SqlType), Option<&String>)| TableColumn {
+            name: name.unwrap_or(own).clone(),
+            sql_type: *sql_type,
+        };
+        Ok((self.columns.iter().zip(names).map(column).collect(), KeptTable::new(self.forms.clone())))
+    }
 }
 
 impl ReturnedQuery {
@@ -41,7 +85,7 @@ impl ReturnedQuery {
         let ReturnedPlan { query, table } = planned;
         let (plan, shown) = alone(context, &query);
         let changed = keeper(context, table.schema());
-        Self { plan, shown, table, changed }
+        Self { plan, shown, columns: RowColumns::of(&query), table, changed }
     }
 
     /// RETURNING of a statement whose rows are found without a plan.
@@ -49,9 +93,9 @@ impl ReturnedQuery {
         context: &StatementContext,
         statement: &Statement,
         list: &Arc<ReturningList>,
-        parameters: &BoundParameters,
+        (tables, parameters): (&StatementTables, &BoundParameters),
     ) -> Result<Self, EngineError> {
-        let source = QuerySource::of_list(statement, list);
+        let source = QuerySource::of_list(statement, list, tables.clone());
         let planned = plan_returning(context, statement, source, parameters).await?;
         planned
             .map(|planned| Self::new(context, planned))
@@ -66,23 +110,48 @@ impl ReturnedQuery {
 
     /// Computes the list for all rows.
     pub async fn run(self, context: &StatementContext) -> Result<ReturnedRows, EngineError> {
-        let Self { plan, shown, table, changed } = self;
+        let Self { plan, shown, columns, table, changed } = self;
         table.fill(changed.finish().await?);
-        let mut kept = keeper(context, shown.made.clone());
-        let mut rows = start_alone(context, &plan);
-        while let Some(batch) = rows.next().await {
-            let batch = batch?;
-            kept.add(batch.columns(), batch.num_rows()).await?;
-        }
-        Ok(ReturnedRows { rows: kept.finish().await?, shown })
+        let rows = kept(context, start_alone(context, &plan), &shown).await?;
+        Ok(ReturnedRows { rows, shown, columns })
     }
 }
 
 impl ReturnedRows {
+    /// Runs a query that is a part of a statement.
+    pub async fn of_query(
+        context: &StatementContext,
+        statement: &Statement,
+        query: &Query,
+        (tables, parameters): (&StatementTables, &BoundParameters),
+    ) -> Result<Self, EngineError> {
+        let source = QuerySource::of_part(statement, query, tables.clone());
+        let StartedQuery { rows, shown, lowered, .. } = start(context, statement, source, parameters).await?;
+        let rows = kept(context, rows, &shown).await?;
+        Ok(Self { rows, shown, columns: RowColumns::of(&lowered) })
+    }
+
     /// The rows as those of the statement, whose tag is `tag` with their number.
     pub fn outcome(self, context: &StatementContext, interrupt: &Interrupt, tag: &'static str) -> Outcome {
         outcome(context, self.rows.into_stream(), self.shown, interrupt, tag)
     }
+
+    /// The rows as a table, as [`RowColumns::table`].
+    pub fn into_table(self, name: &str, names: &[String]) -> Result<(Vec<TableColumn>, Arc<KeptTable>), EngineError> {
+        let (columns, table) = self.columns.table(name, names)?;
+        table.fill(self.rows);
+        Ok((columns, table))
+    }
+}
+
+/// All rows of a query.
+async fn kept(context: &StatementContext, mut rows: Rows, shown: &ShownColumns) -> Result<KeptRows, EngineError> {
+    let mut keeper = keeper(context, shown.made.clone());
+    while let Some(batch) = rows.next().await {
+        let batch = batch?;
+        keeper.add(batch.columns(), batch.num_rows()).await?;
+    }
+    Ok(keeper.finish().await?)
 }
 
 fn keeper(context: &StatementContext, schema: SchemaRef) -> RowKeeper {

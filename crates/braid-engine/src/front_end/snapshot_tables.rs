@@ -20,6 +20,7 @@ use parking_lot::Mutex;
 
 use super::computed_tables;
 use super::server_facts::StatementServer;
+use super::statement_tables::StatementTables;
 use braid_sql::tables::{CHANGED_TABLE_SCHEMA, RETURNED_ROWS};
 
 use crate::names::SCHEMA_NAME;
@@ -36,6 +37,8 @@ pub(super) struct SnapshotTables {
     found: Mutex<Vec<Arc<TableDef>>>,
     /// The rows that RETURNING reads.
     returned: OnceLock<Arc<KeptTable>>,
+    /// What the statement has for itself.
+    own: StatementTables,
 }
 
 impl SnapshotTables {
@@ -46,7 +49,13 @@ impl SnapshotTables {
             context: context.clone(),
             found: Mutex::default(),
             returned: OnceLock::new(),
+            own: StatementTables::default(),
         }
+    }
+
+    /// The same for a part of a statement with tables of its own, in the snapshot of all its parts.
+    pub fn with_own(self, own: StatementTables) -> Self {
+        Self { snapshot: own.snapshot().unwrap_or(self.snapshot), own, ..self }
     }
 }
 
@@ -89,6 +98,9 @@ impl fmt::Debug for SnapshotTables {
 
 impl Tables for SnapshotTables {
     fn table(&self, schema: Option<&str>, name: &str) -> Result<Option<Arc<TableEntry>>, SqlError> {
+        if let Some(own) = self.own.entry(name).filter(|_| schema.is_none()) {
+            return own.map(|entry| Some(Arc::new(entry)));
+        }
         let found = match schema {
             Some(schema) => self.table_in(schema, name).transpose(),
             None => search_path(&self.context).searched().find_map(|schema| self.table_in(schema, name).transpose()),
@@ -103,7 +115,10 @@ impl Tables for SnapshotTables {
 
 impl StoredTables for SnapshotTables {
     fn kept(&self, table: u64, columns: &[usize]) -> Option<(Arc<dyn Source>, Vec<Form>)> {
-        let kept = self.returned.get().filter(|_| table == RETURNED_ROWS)?;
+        let kept = match table {
+            RETURNED_ROWS => self.returned.get(),
+            table => self.own.rows(table),
+        }?;
         Some((kept.source(columns), columns.iter().map(|at| kept.forms()[*at]).collect()))
     }
 

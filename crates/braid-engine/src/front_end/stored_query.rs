@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
 use braid_plan::lowering::{LoweredQuery, NoPlan, Numerics};
 use braid_sql::SqlType;
@@ -13,9 +14,10 @@ use futures::StreamExt;
 use sqlparser::ast::{Ident, Query};
 
 use super::operator_query::{QuerySource, StartedQuery, lowered, plan_source, start};
-use super::returned_query::ReturnedQuery;
+use super::returned_query::{ReturnedQuery, RowColumns};
 use super::returning::ReturningList;
 use super::session_facts::{KeptFacts, StatementFacts};
+use super::statement_tables::StatementTables;
 use super::{Constants, Literals};
 use crate::bound_parameters::{BoundParameters, declared_types};
 use crate::sent_columns::ShownColumns;
@@ -31,6 +33,7 @@ pub(crate) struct StoredIn {
     /// The rows with defaults spelled out, if the statement has the word DEFAULT.
     rows: Option<Arc<Query>>,
     returning: Option<Arc<ReturningList>>,
+    tables: StatementTables,
 }
 
 impl StoredIn {
@@ -43,7 +46,13 @@ impl StoredIn {
             assigned.push(AssignedColumn { name: column.name.clone(), sql_type, listed: listed.next().cloned() });
             types.push(column.column_type);
         }
-        Self { columns: assigned.into(), types: types.into(), rows: None, returning: None }
+        Self {
+            columns: assigned.into(),
+            types: types.into(),
+            rows: None,
+            returning: None,
+            tables: StatementTables::default(),
+        }
     }
 
     /// The same, for other rows than the statement's.
@@ -51,14 +60,26 @@ impl StoredIn {
         Self { rows: Some(Arc::new(rows)), ..self }
     }
 
+    /// The same, for these rows instead of the statement's, if it has no others yet.
+    pub fn or_rows(self, rows: &Query) -> Self {
+        let rows = self.rows.clone().unwrap_or_else(|| Arc::new(rows.clone()));
+        Self { rows: Some(rows), ..self }
+    }
+
     /// The same with RETURNING.
     pub fn with_returning(self, returning: Option<Arc<ReturningList>>) -> Self {
         Self { returning, ..self }
     }
 
+    /// The same for a part of a statement with these tables.
+    pub fn with_tables(self, tables: StatementTables) -> Self {
+        Self { tables, ..self }
+    }
+
     fn source(&self, statement: &Statement) -> QuerySource {
         let other = self.rows.as_ref().map(|rows| (Arc::from(statement.origin()), rows.clone()));
-        QuerySource { other, stored_in: Some(self.columns.clone()), returning: self.returning.clone() }
+        let (stored_in, tables) = (Some(self.columns.clone()), self.tables.clone());
+        QuerySource { other, stored_in, returning: self.returning.clone(), tables }
     }
 }
 
@@ -108,7 +129,9 @@ pub(crate) async fn describe_stored(
     stored_in: &StoredIn,
     declared: &[Option<ParameterType>],
 ) -> Result<Prepared, EngineError> {
-    describe_source(context, statement, stored_in.source(statement), declared).await
+    let declared = declared_types(declared, &StatementFacts::of(context))?;
+    let described = describe_source(context, statement, stored_in.source(statement), &declared).await?;
+    Ok(described.into_prepared())
 }
 
 /// The same of a statement without a query.
@@ -118,26 +141,73 @@ pub(crate) async fn describe_returning(
     returning: &Arc<ReturningList>,
     declared: &[Option<ParameterType>],
 ) -> Result<Prepared, EngineError> {
-    describe_source(context, statement, QuerySource::of_list(statement, returning), declared).await
+    let declared = declared_types(declared, &StatementFacts::of(context))?;
+    let source = QuerySource::of_list(statement, returning, StatementTables::default());
+    Ok(describe_source(context, statement, source, &declared).await?.into_prepared())
+}
+
+/// What is known of a part of a statement before it runs.
+pub(crate) struct DescribedPart {
+    /// The types of its parameters; `unknown` where it does not tell them.
+    pub parameter_types: Vec<SqlType>,
+    /// The columns of its rows, and as the client gets them.
+    pub rows: Option<(RowColumns, SchemaRef)>,
+}
+
+impl DescribedPart {
+    fn into_prepared(self) -> Prepared {
+        let parameter_types = self.parameter_types.into_iter().map(ParameterType::of).collect();
+        Prepared { parameter_types, schema: self.rows.map(|(_, schema)| schema) }
+    }
+}
+
+/// What a part of a statement is planned as.
+pub(crate) enum PartQuery<'a> {
+    /// A query.
+    Rows(&'a Query),
+    /// The query of a statement that writes.
+    Stored(&'a StoredIn),
+    /// RETURNING of a statement without a query.
+    Listed(&'a Arc<ReturningList>),
+}
+
+/// What is known of a part of a statement.
+pub(crate) async fn describe_part(
+    context: &StatementContext,
+    statement: &Statement,
+    part: PartQuery<'_>,
+    tables: &StatementTables,
+    declared: &[Option<SqlType>],
+) -> Result<DescribedPart, EngineError> {
+    let source = match part {
+        PartQuery::Rows(query) => QuerySource::of_part(statement, query, tables.clone()),
+        PartQuery::Stored(stored_in) => QuerySource { tables: tables.clone(), ..stored_in.source(statement) },
+        PartQuery::Listed(list) => QuerySource::of_list(statement, list, tables.clone()),
+    };
+    describe_source(context, statement, source, declared).await
 }
 
 async fn describe_source(
     context: &StatementContext,
     statement: &Statement,
     source: QuerySource,
-    declared: &[Option<ParameterType>],
-) -> Result<Prepared, EngineError> {
+    declared: &[Option<SqlType>],
+) -> Result<DescribedPart, EngineError> {
     statement.size().check_for_planning()?;
-    let declared = declared_types(declared, &StatementFacts::of(context))?;
-    let (size, statement) = (statement.size(), statement.clone());
+    let (size, statement, declared) = (statement.size(), statement.clone(), declared.to_vec());
     let work = async move |context: StatementContext| {
         let literals = Literals::InPlace(Numerics::Optimistic);
         let constants = Constants { parameter_types: Some(&declared), parameter_values: &[], literals };
         let planned = plan_source(&context, &statement, &source, constants).map_err(NoPlan::into_error)?;
+        let writes = source.stored_in.is_some() || source.returning.is_some();
         let facts = StatementFacts::of(&context);
-        let schema = planned.returned.map(|returned| ShownColumns::of(&returned.query, &facts).sent);
-        let parameter_types = planned.parameter_types.into_iter().map(ParameterType::of).collect();
-        Ok(Prepared { parameter_types, schema })
+        let described = |query: &LoweredQuery| (RowColumns::of(query), ShownColumns::of(query, &facts).sent);
+        let rows = match &planned.returned {
+            Some(returned) => Some(described(&returned.query)),
+            None if writes => None,
+            None => Some(described(&planned.query)),
+        };
+        Ok(DescribedPart { parameter_types: planned.parameter_types, rows })
     };
     context.plan_apart(size, work).await
 }

@@ -7,6 +7,8 @@ use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 use super::copy_statement::{CopyStatement, CopySubject};
+use super::kind::has_changes_in_with;
+use super::merge_statement::parse_merge;
 use super::prepare_statement::{PrepareStatement, parse_execute};
 use super::table_of_rows::{CreateTableOfExecution, select_into};
 use crate::statement_limits::StatementSize;
@@ -46,6 +48,7 @@ impl Command {
                 parser.next_token();
                 parse_execute(parser).map(Self::Sql)
             }
+            Keyword::MERGE => parse_merge(parser).map(Self::Sql),
             Keyword::ABORT => {
                 parser.next_token();
                 let chain = parser.parse_commit_rollback_chain()?;
@@ -64,6 +67,14 @@ impl Command {
                     statement => Ok(Self::Sql(statement)),
                 }
             }
+        }
+    }
+
+    /// The query, if its WITH changes rows.
+    pub fn query_with_changes(&self) -> Option<&ast::Query> {
+        match self {
+            Self::Sql(ast::Statement::Query(query)) if has_changes_in_with(query) => Some(query),
+            _ => None,
         }
     }
 

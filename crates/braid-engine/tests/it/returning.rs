@@ -95,3 +95,72 @@ async fn what_returning_cannot_read_is_refused() {
     ])
     .await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn parts_of_a_statement_begin_anew_together() {
+    let db = TestDb::new().await;
+    let bob = db.database.session("bob");
+    db.run("create table t (a int, b int);; create table log (a int, b int)").await;
+    let moved = "with d as (delete from t where b > 0 returning a, b), i as (insert into log select a, b from d returning b) \
+                 select count(*), sum(b) from i";
+    let merged = "merge into t using (select a, b from log) s on t.a = s.a when matched then update set b = t.b + s.b \
+                  when not matched then insert values (s.a, -s.b)";
+    for (change, answer, rows, logged) in
+        [(moved, "3|8", "", "1|1\n2|6\n3|1"), (merged, "MERGE 3", "1|-1\n2|12\n3|-1", "1|1\n2|6\n3|1")]
+    {
+        db.run("truncate t;; insert into t values (1, 1), (2, 1), (3, 1)").await;
+        if change == merged {
+            db.run("delete from t where a <> 2").await;
+        }
+        db.run("begin;; update t set b = b + 5 where a = 2").await;
+        let waiting = tokio::spawn({
+            let bob = bob.clone();
+            async move { run(&bob, change).await }
+        });
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+        assert!(!waiting.is_finished(), "{change}");
+        db.run("commit").await;
+        assert_eq!(waiting.await.unwrap().unwrap(), answer);
+        db.check(&[("select a, b from t order by a", rows), ("select a, b from log order by a", logged)]).await;
+    }
+}
+
+#[tokio::test]
+async fn a_failing_part_leaves_nothing_of_the_others() {
+    let db = TestDb::new().await;
+    db.run("create table t (a int not null);; insert into t values (1), (2);; create table u (a int)").await;
+    db.check_states(&[
+        ("with i as (insert into u values (1) returning a), d as (delete from t returning a) select 1 / (count(*) - 2) from d", "22012"),
+        ("with d as (delete from t returning a) insert into t select null from d", "23502"),
+        ("with d as (delete from t returning a / 0) insert into u values (1)", "22012"),
+    ])
+    .await;
+    db.check(&[("select count(*) from t", "2"), ("select count(*) from u", "0")]).await;
+}
+
+#[tokio::test]
+async fn parameters_of_parts_are_told_by_any_of_them() {
+    let db = TestDb::new().await;
+    db.run("create table t (a int, b text)").await;
+    for (sql, types, columns) in [
+        (
+            "with d as (delete from t where a = $2 returning b) select b || $1 as x, $3::date from d",
+            "25 23 1082",
+            "x date",
+        ),
+        ("with d as (delete from t returning a) insert into t select a + $1, $2 from d returning *", "23 25", "a b"),
+        ("with d as (delete from t where b = $1 returning a) update t set b = $1 from d where d.a = t.a", "25", ""),
+        (
+            "merge into t using (select $1::int as k) s on a = k when matched then update set b = $2 \
+          when not matched then insert values ($3, $2)",
+            "23 25 23",
+            "",
+        ),
+    ] {
+        let statement = db.session.parse(sql).unwrap().remove(0);
+        let prepared = db.session.prepare(&statement, &[]).await.unwrap();
+        assert_eq!(parameter_types(&prepared), types, "{sql}");
+        let names = prepared.schema.iter().flat_map(|schema| schema.fields()).map(|field| field.name().clone());
+        assert_eq!(names.collect::<Vec<_>>().join(" "), columns, "{sql}");
+    }
+}

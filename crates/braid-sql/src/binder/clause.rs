@@ -31,6 +31,8 @@ pub(super) enum Clause {
     ExecuteArgument,
     /// A new value of a row.
     Update,
+    /// A condition of MERGE.
+    MergeWhen,
     /// The list of RETURNING.
     Returning,
 }
@@ -58,6 +60,7 @@ impl Clause {
             Self::WindowFrameGroups => "window GROUPS",
             Self::ExecuteArgument => "EXECUTE parameters",
             Self::Update => "UPDATE",
+            Self::MergeWhen => "MERGE WHEN conditions",
             Self::Returning => "RETURNING",
         }
     }

@@ -106,7 +106,8 @@ impl<'a> Binder<'a> {
                 binder.with_tail(pending, &tail)?
             }
             SetExpr::Insert(_) | SetExpr::Update(_) | SetExpr::Delete(_) | SetExpr::Merge(_) => {
-                return Err(SqlError::unsupported("statements that write are not supported within a query"));
+                let message = "WITH clause containing a data-modifying statement must be at the top level";
+                return Err(SqlError::unsupported(message));
             }
         };
         if definitions.is_empty() {

@@ -12,9 +12,7 @@ use crate::binder::Binder;
 use crate::binder::clause::Clause;
 use crate::binder::places::Place;
 use crate::expression::Expression;
-use crate::pg_catalog::TypeId;
-use crate::relation::{Expansion, JoinKind, Relation, SetFunctionCall, SortKey};
-use crate::values::Value;
+use crate::relation::{Expansion, Relation, SetFunctionCall, SortKey};
 use crate::{SqlError, SqlState};
 
 /// What a query does with equal rows.
@@ -67,8 +65,7 @@ impl Binder<'_> {
             None => relation,
         };
         for source in sources {
-            let (kind, condition) = (JoinKind::Single, Expression::of(Value::Bool(true), TypeId::BOOL));
-            relation = Relation::Join { kind, left: Box::new(relation), right: Box::new(source), condition };
+            relation = source.beside(relation);
         }
         let mut calls = scope.calls.take();
         if calls.has_aggregates() {

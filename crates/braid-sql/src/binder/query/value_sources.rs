@@ -3,20 +3,46 @@
 //! Each is evaluated once for each row that is changed. It stands behind the items of FROM under a name that begins with [`VALUE_SOURCE`]
 //! and has a name for each value.
 
-use sqlparser::ast::{TableFactor, TableWithJoins};
+use sqlparser::ast::{Query as Syntax, SelectItem, SetExpr, TableFactor, TableWithJoins};
 
 use super::scope::{Scope, ScopeColumn, ScopeRelation};
 use crate::binder::Binder;
 use crate::binder::clause::Clause;
 use crate::binder::places::Place;
-use crate::relation::Relation;
-use crate::tables::VALUE_SOURCE;
-use crate::{SqlError, SqlState};
+use crate::pg_catalog::TypeId;
+use crate::relation::{ColumnId, JoinKind, Relation};
+use crate::tables::{COMPUTED, VALUE_SOURCE};
+use crate::values::Value;
+use crate::{Expression, SqlError, SqlState};
+
+/// What gives values to the rows of a query.
+pub(super) enum ValueSource {
+    /// A query of one row for each of them.
+    Query(Relation),
+    /// An expression over them.
+    Expression(ColumnId, Expression),
+}
+
+impl ValueSource {
+    /// The rows with the values.
+    pub fn beside(self, rows: Relation) -> Relation {
+        let input = Box::new(rows);
+        match self {
+            Self::Query(query) => {
+                let (kind, condition) = (JoinKind::Single, Expression::of(Value::Bool(true), TypeId::BOOL));
+                Relation::Join { kind, left: input, right: Box::new(query), condition }
+            }
+            Self::Expression(column, expression) => Relation::Map { input, expressions: vec![(column, expression)] },
+        }
+    }
+}
 
 /// The items of FROM, and the sources of values behind them.
 pub(super) fn split_value_sources(items: &[TableWithJoins]) -> (&[TableWithJoins], &[TableWithJoins]) {
     let is_source = |item: &TableWithJoins| match &item.relation {
-        TableFactor::Derived { alias: Some(alias), .. } => alias.name.value.starts_with(VALUE_SOURCE),
+        TableFactor::Derived { alias: Some(alias), .. } => {
+            alias.name.value.starts_with(VALUE_SOURCE) || alias.name.value == COMPUTED
+        }
         _ => false,
     };
     items.split_at(items.iter().position(is_source).unwrap_or(items.len()))
@@ -28,10 +54,14 @@ impl Binder<'_> {
         &self,
         sources: &[TableWithJoins],
         scope: &mut Scope<'_>,
-    ) -> Result<Vec<Relation>, SqlError> {
-        let mut relations = Vec::new();
+    ) -> Result<Vec<ValueSource>, SqlError> {
+        let mut bound = Vec::new();
         for source in sources {
             let TableFactor::Derived { subquery, alias: Some(alias), .. } = &source.relation else { continue };
+            if alias.name.value == COMPUTED {
+                bound.push(self.computed(subquery, scope)?);
+                continue;
+            }
             let query = {
                 let binder = self.in_scope(scope, Clause::Update);
                 let query = binder.query(subquery, Scope::within(&binder))?;
@@ -49,8 +79,27 @@ impl Binder<'_> {
             });
             let own = ScopeRelation::named(alias.name.value.clone(), columns.collect());
             scope.relations.push(ScopeRelation { has_visible_columns: false, ..own });
-            relations.push(query.relation);
+            bound.push(ValueSource::Query(query.relation));
         }
-        Ok(relations)
+        Ok(bound)
+    }
+
+    /// The only expression of a query as one over the rows of this one.
+    fn computed(&self, syntax: &Syntax, scope: &mut Scope<'_>) -> Result<ValueSource, SqlError> {
+        let items = match &*syntax.body {
+            SetExpr::Select(select) => &select.projection[..],
+            _ => &[],
+        };
+        let [SelectItem::UnnamedExpr(item)] = items else {
+            return Err(SqlError::new(SqlState::InternalError, "an expression over rows is none"));
+        };
+        let binder = self.in_scope(scope, Clause::MergeWhen);
+        let expression = binder.resolve_unknown(binder.expression(item)?)?;
+        let sql_type = expression.sql_type;
+        let id = self.new_column(COMPUTED, sql_type);
+        let own =
+            ScopeRelation::named(COMPUTED.to_owned(), vec![ScopeColumn { name: COMPUTED.to_owned(), id, sql_type }]);
+        scope.relations.push(ScopeRelation { has_visible_columns: false, ..own });
+        Ok(ValueSource::Expression(id, expression))
     }
 }
