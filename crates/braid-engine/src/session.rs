@@ -84,7 +84,7 @@ impl Session {
             return Ok(known);
         }
         let statement = &statement.parsed()?;
-        if let Some(query) = statement.command().query_with_changes() {
+        if let Some(query) = statement.command().query_in_parts() {
             return dml::prepare_parts(context, statement, query, declared).await;
         }
         match statement.command() {
@@ -202,7 +202,7 @@ impl Session {
             return Ok(outcome);
         }
         let statement = &statement.parsed()?;
-        if let Some(query) = statement.command().query_with_changes() {
+        if let Some(query) = statement.command().query_in_parts() {
             return dml::execute_parts(context, statement, query, params, interrupt).await;
         }
         match statement.command() {

@@ -11,6 +11,7 @@
 //! | [`kind`] | what a statement does |
 //! | [`copy_statement`], [`copy_options`] | COPY as written; its options with their defaults |
 //! | [`prepare_statement`] | PREPARE and EXECUTE as written |
+//! | [`relation_names`] | the names of the relations that a tree reads |
 //! | [`table_of_rows`] | SELECT INTO and CREATE TABLE AS EXECUTE |
 //! | [`merge_statement`] | MERGE as written |
 //! | [`dialect`] | PostgreSQL's dialect, as far as sqlparser's differs |
@@ -25,6 +26,7 @@ mod kind;
 mod merge_statement;
 mod places;
 mod prepare_statement;
+mod relation_names;
 mod syntax_errors;
 mod table_of_rows;
 mod text_template;
@@ -51,6 +53,7 @@ pub(crate) use dialect::SqlDialect;
 pub use kind::StatementKind;
 use places::{Places, character_of};
 pub(crate) use prepare_statement::{InnerStatement, PrepareStatement};
+pub(crate) use relation_names::RelationNames;
 use syntax_errors::{error_near, parser_error, syntax_error};
 pub(crate) use table_of_rows::CreateTableOfExecution;
 pub(crate) use text_template::{Constant, HoleContent, ScannedText, Unscanned};
@@ -265,7 +268,7 @@ impl Statement {
     pub fn may_return_changed_rows(&self) -> bool {
         match self.kind {
             StatementKind::Execute | StatementKind::ChangingQuery => true,
-            kind if kind.changes_rows() => self.command.as_deref().is_some_and(Command::has_returning),
+            kind if kind.changes_rows() => self.command.as_deref().is_some_and(|command| command.returning().is_some()),
             _ => false,
         }
     }

@@ -5,7 +5,7 @@
 //! | [`insert`] | INSERT: rows from values or a query into a table |
 //! | [`update`], [`delete`] | UPDATE and DELETE |
 //! | [`merge`], [`merge_expressions`] | MERGE |
-//! | [`parts`] | statements whose WITH changes rows |
+//! | [`parts`] | statements whose WITH changes rows, or is read by RETURNING |
 //! | [`changed_rows`] | the rows that UPDATE and DELETE change: found, deleted, added again |
 //! | [`changes`] | what a statement changes, until it is kept |
 //! | [`new_values`] | SET: the new values of rows |

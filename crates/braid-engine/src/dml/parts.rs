@@ -1,17 +1,15 @@
-//! Statements whose WITH changes rows: `WITH d AS (DELETE … RETURNING …) INSERT … SELECT … FROM d`.
+//! Statements whose WITH changes rows: `WITH d AS (DELETE … RETURNING …) INSERT … SELECT … FROM d`, and those whose RETURNING reads WITH.
 //!
 //! The queries of WITH run one after the other, each to its end whether something reads its rows or not, but for a query that changes
 //! nothing and that nothing reads. Their rows are kept, and are tables of the parts behind them. All parts read the snapshot that the statement
 //! begins with, so that none sees a change of another. The changes are made together at the end; if others have changed some of the rows
 //! meanwhile, the statement begins anew.
 
-use std::collections::BTreeSet;
-
 use arrow::datatypes::SchemaRef;
 use braid_sql::pg_catalog::TypeId;
-use braid_sql::syntax::walk::{Tree, Walk};
+use braid_sql::syntax::walk::Tree;
 use braid_sql::{SqlError, SqlState, SqlType};
-use sqlparser::ast::{Cte, Delete, Insert, ObjectName, Query, SetExpr, Statement as Syntax, Update, With};
+use sqlparser::ast::{Cte, Delete, Insert, Query, SetExpr, Statement as Syntax, Update, With};
 
 use super::changed_rows::{ATTEMPTS_MAX, Changed, Part, concurrent_update, query_of_text};
 use super::changes::Changes;
@@ -20,6 +18,7 @@ use crate::bound_parameters::{BoundParameters, declared_types};
 use crate::front_end::{self, DescribedPart, PartQuery, ReturnedRows, StatementFacts, StatementTables};
 use crate::interrupt::Interrupt;
 use crate::names::fold;
+use crate::statement::RelationNames;
 use crate::statement_context::StatementContext;
 use crate::{EngineError, Outcome, ParameterType, Prepared, Statement};
 
@@ -227,7 +226,7 @@ impl CommonQuery {
             if cte.from.is_some() || cte.alias.columns.iter().any(|column| column.data_type.is_some()) {
                 return Err(EngineError::unsupported("this form of WITH is not supported"));
             }
-            let is_read = read.0.contains(&name);
+            let is_read = read.has(&name);
             cte.query.walk(&mut read);
             queries.push(Self {
                 is_read,
@@ -279,16 +278,4 @@ fn without_with(query: &Query) -> Query {
 
 fn no_returning(name: &str) -> SqlError {
     SqlError::unsupported(format!("WITH query \"{name}\" does not have a RETURNING clause"))
-}
-
-/// The names of the relations that are read.
-#[derive(Default)]
-struct RelationNames(BTreeSet<String>);
-
-impl Walk for RelationNames {
-    fn enter_relation(&mut self, name: &ObjectName) {
-        if let [part] = &name.0[..] {
-            self.0.extend(part.as_ident().map(fold));
-        }
-    }
 }

@@ -10,7 +10,9 @@ use super::copy_statement::{CopyStatement, CopySubject};
 use super::kind::has_changes_in_with;
 use super::merge_statement::parse_merge;
 use super::prepare_statement::{PrepareStatement, parse_execute};
+use super::relation_names::RelationNames;
 use super::table_of_rows::{CreateTableOfExecution, select_into};
+use crate::names::fold;
 use crate::statement_limits::StatementSize;
 
 /// The syntax tree behind a [`Statement`](super::Statement).
@@ -70,30 +72,34 @@ impl Command {
         }
     }
 
-    /// The query, if its WITH changes rows.
-    pub fn query_with_changes(&self) -> Option<&ast::Query> {
+    /// The query, if it runs in parts: its WITH changes rows, or is read by RETURNING.
+    pub fn query_in_parts(&self) -> Option<&ast::Query> {
         match self {
             Self::Sql(ast::Statement::Query(query)) if has_changes_in_with(query) => Some(query),
+            Self::Sql(ast::Statement::Query(query)) => {
+                let items = self.returning().unwrap_or_default();
+                query.with.as_ref().filter(|with| reads_common_table(items, with)).map(|_| &**query)
+            }
             _ => None,
         }
     }
 
-    /// Whether it has RETURNING.
-    pub(super) fn has_returning(&self) -> bool {
+    /// The list of RETURNING.
+    pub(super) fn returning(&self) -> Option<&[ast::SelectItem]> {
         use ast::{SetExpr, Statement as S};
         let changes = match self {
             Self::Sql(S::Query(query)) => match &*query.body {
                 SetExpr::Insert(changes) | SetExpr::Update(changes) | SetExpr::Delete(changes) => changes,
-                _ => return false,
+                _ => return None,
             },
             Self::Sql(changes) => changes,
-            _ => return false,
+            _ => return None,
         };
         match changes {
-            S::Insert(insert) => insert.returning.is_some(),
-            S::Update(update) => update.returning.is_some(),
-            S::Delete(delete) => delete.returning.is_some(),
-            _ => false,
+            S::Insert(insert) => insert.returning.as_deref(),
+            S::Update(update) => update.returning.as_deref(),
+            S::Delete(delete) => delete.returning.as_deref(),
+            _ => None,
         }
     }
 
@@ -130,4 +136,15 @@ fn parse_data_wish(parser: &mut Parser<'_>, create: ast::CreateTable) -> Result<
     }
     let _ = parser.parse_keywords(&[Keyword::WITH, Keyword::DATA]);
     Ok(Command::Sql(ast::Statement::CreateTable(create)))
+}
+
+/// Whether a subquery of a select list may read a query of WITH.
+fn reads_common_table(items: &[ast::SelectItem], with: &ast::With) -> bool {
+    let mut read = RelationNames::default();
+    for item in items {
+        if let ast::SelectItem::UnnamedExpr(expr) | ast::SelectItem::ExprWithAlias { expr, .. } = item {
+            expr.walk(&mut read);
+        }
+    }
+    with.cte_tables.iter().any(|cte| read.has(&fold(&cte.alias.name)))
 }
