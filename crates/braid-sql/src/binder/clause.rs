@@ -31,6 +31,10 @@ pub(super) enum Clause {
     ExecuteArgument,
     /// A new value of a row.
     Update,
+    /// A condition of MERGE.
+    MergeWhen,
+    /// The list of RETURNING.
+    Returning,
 }
 
 impl Clause {
@@ -56,6 +60,8 @@ impl Clause {
             Self::WindowFrameGroups => "window GROUPS",
             Self::ExecuteArgument => "EXECUTE parameters",
             Self::Update => "UPDATE",
+            Self::MergeWhen => "MERGE WHEN conditions",
+            Self::Returning => "RETURNING",
         }
     }
 

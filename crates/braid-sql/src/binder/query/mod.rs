@@ -18,6 +18,8 @@
 //! | [`subqueries`] | queries within expressions |
 //! | [`rows`] | comparisons of rows |
 //! | [`assignment`] | queries whose rows are stored in a table |
+//! | [`returning`] | RETURNING |
+//! | [`value_sources`] | queries that give new values of several columns |
 //! | [`whole_rows`] | names of relations that stand for their rows |
 //! | [`output_names`] | the names of columns |
 //! | [`scope`] | what names mean |
@@ -31,6 +33,7 @@ mod grouping;
 mod nested_sets;
 mod ordering;
 mod output_names;
+pub mod returning;
 mod rows;
 mod samples;
 pub(super) mod scope;
@@ -39,6 +42,7 @@ mod select_list;
 mod set_operations;
 mod subqueries;
 mod table_order;
+mod value_sources;
 mod views;
 pub(super) mod whole_rows;
 mod windows;
@@ -102,7 +106,8 @@ impl<'a> Binder<'a> {
                 binder.with_tail(pending, &tail)?
             }
             SetExpr::Insert(_) | SetExpr::Update(_) | SetExpr::Delete(_) | SetExpr::Merge(_) => {
-                return Err(SqlError::unsupported("statements that write are not supported within a query"));
+                let message = "WITH clause containing a data-modifying statement must be at the top level";
+                return Err(SqlError::unsupported(message));
             }
         };
         if definitions.is_empty() {
