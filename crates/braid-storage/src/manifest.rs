@@ -18,6 +18,7 @@
 //! | 48 | 4 | next table id |
 //! | 52 | 4 | number of tables |
 //! | 56 | | from version 4 on: the enumerated types, in the form of [`type_section`] |
+//! | | | from version 6 on: the sequences, in the form of [`sequence_section`] |
 //! | | | one section for each table |
 //! | length | | zeros up to a multiple of 4096 |
 //!
@@ -26,7 +27,7 @@
 //! typed error; it never panics and never allocates more than a small multiple of its input.
 //!
 //! The versions before are read as well; the next commit writes the present one. Version 1 has no sketches; versions 1 and 2
-//! have no numerics without a precision as integers; versions 1 to 3 have no enumerated types; versions 1 to 4 have no deleted
+//! have no numerics without a precision as integers; versions 1 to 3 have no enumerated types; versions 1 to 5 have no sequences; versions 1 to 4 have no deleted
 //! rows, the ids of their columns are the columns' ordinals, and each of their chunks has a segment of each column.
 //!
 //! Deliberately not done: guessing. A wrong checksum is an error, not a
@@ -36,6 +37,7 @@ mod byte_reader;
 mod deleted_rows_section;
 mod missing_value;
 mod scalars;
+mod sequence_section;
 mod sketch_section;
 mod table_section;
 mod type_section;
@@ -51,11 +53,13 @@ use crate::data_file_header::DataFileId;
 use crate::{ColumnDef, ColumnType, DeletedRows, DistinctSketch, ManifestError, SegmentMeta, TableDef};
 
 use byte_reader::ByteReader;
+pub use sequence_section::ManifestSequence;
+pub(crate) use sequence_section::put_sequences;
 pub(crate) use table_section::encode_table;
 pub(crate) use type_section::encode_types;
 
 /// The version of the manifest's format that is written.
-pub const FORMAT_VERSION: u32 = 5;
+pub const FORMAT_VERSION: u32 = 6;
 
 /// The oldest version that is read.
 pub const FORMAT_VERSION_OLDEST: u32 = 1;
@@ -68,6 +72,9 @@ const HEADER_BYTES: usize = 56;
 
 /// The first version with enumerated types.
 const TYPES_SINCE: u32 = 4;
+
+/// The first version with sequences.
+const SEQUENCES_SINCE: u32 = 6;
 
 /// One state of the database, as plain data: files are named by id, nothing is opened.
 #[derive(Clone, Debug, PartialEq)]
@@ -82,6 +89,8 @@ pub struct Manifest {
     pub next_type_oid: u32,
     /// All enumerated types, by ascending oid.
     pub types: Vec<EnumType>,
+    /// All sequences, by ascending id.
+    pub sequences: Vec<ManifestSequence>,
     /// All tables, by ascending id. Their columns name types by their oids.
     pub tables: Vec<ManifestTable>,
 }
@@ -127,15 +136,17 @@ impl ManifestChunk {
 impl Manifest {
     /// The manifest of a new data directory.
     pub fn empty() -> Self {
-        let (types, tables) = (Vec::new(), Vec::new());
-        Self { sequence: 0, next_file_id: 1, next_table_id: 1, next_type_oid: FIRST_TYPE_OID, types, tables }
+        let (types, sequences, tables) = Default::default();
+        Self { sequence: 0, next_file_id: 1, next_table_id: 1, next_type_oid: FIRST_TYPE_OID, types, sequences, tables }
     }
 
     /// The bytes of the manifest file.
     pub fn encode(&self) -> Vec<u8> {
         let sections: Vec<Vec<u8>> = self.tables.iter().map(ManifestTable::encode).collect();
+        let mut system = encode_types(self.next_type_oid, self.types.iter());
+        put_sequences(&mut system, self.sequences.iter().map(|known| (&known.def, known.state)));
         ManifestHeader { sequence: self.sequence, next_file_id: self.next_file_id, next_table_id: self.next_table_id }
-            .assemble(&encode_types(self.next_type_oid, self.types.iter()), sections.iter().map(Vec::as_slice))
+            .assemble(&system, sections.iter().map(Vec::as_slice))
     }
 
     /// Reads the bytes of a manifest file, checking everything that can be checked without the data files.
@@ -175,6 +186,10 @@ impl Manifest {
             ..TYPES_SINCE => (FIRST_TYPE_OID, Vec::new()),
             _ => type_section::decode_types(&mut reader)?,
         };
+        let sequences = match version {
+            ..SEQUENCES_SINCE => Vec::new(),
+            _ => sequence_section::decode_sequences(&mut reader, next_table_id)?,
+        };
         let mut tables: Vec<ManifestTable> =
             Vec::with_capacity(reader.bounded_capacity(table_count, table_section::BYTES_MIN));
         let (mut names, mut files) = (HashSet::new(), HashSet::new());
@@ -183,6 +198,11 @@ impl Manifest {
             let table = table_section::decode_table(&mut reader, version)?;
             if tables.last().is_some_and(|last| last.def.id >= table.def.id) || table.def.id.0 >= next_table_id {
                 return Err(reader.malformed(format!("table id {} is out of order", table.def.id)));
+            }
+            let is_sequence =
+                |known: &ManifestSequence| known.def.id == table.def.id || known.def.name == table.def.name;
+            if let Some(known) = sequences.iter().find(|known| is_sequence(known)) {
+                return Err(reader.malformed(format!("table and sequence \"{}\" are one", known.def.name)));
             }
             if !names.insert(table.def.name.clone()) {
                 return Err(reader.malformed(format!("two tables or types are called \"{}\"", table.def.name)));
@@ -203,7 +223,7 @@ impl Manifest {
         if reader.remaining() != 0 {
             return Err(reader.malformed(format!("{} bytes after the last table", reader.remaining())));
         }
-        Ok(Self { sequence, next_file_id, next_table_id, next_type_oid, types, tables })
+        Ok(Self { sequence, next_file_id, next_table_id, next_type_oid, types, sequences, tables })
     }
 }
 
@@ -234,11 +254,11 @@ pub(crate) struct ManifestHeader {
 }
 
 impl ManifestHeader {
-    /// The bytes of a manifest file made of `types`, which [`encode_types`] wrote, and of `sections`, which [`encode_table`] wrote, by
+    /// The bytes of a manifest file made of `system`, which [`encode_types`] and [`put_sequences`] wrote, and of `sections`, which [`encode_table`] wrote, by
     /// ascending table id. Unchanged tables keep their section from commit to commit, so a small INSERT beside large tables costs a copy
     /// of them, not an encoding.
-    pub(crate) fn assemble<'a>(&self, types: &[u8], sections: impl Iterator<Item = &'a [u8]> + Clone) -> Vec<u8> {
-        let length = HEADER_BYTES + types.len() + sections.clone().map(<[u8]>::len).sum::<usize>();
+    pub(crate) fn assemble<'a>(&self, system: &[u8], sections: impl Iterator<Item = &'a [u8]> + Clone) -> Vec<u8> {
+        let length = HEADER_BYTES + system.len() + sections.clone().map(<[u8]>::len).sum::<usize>();
         let mut out = Vec::with_capacity(length.next_multiple_of(SEGMENT_ALIGN_BYTES));
         out.extend_from_slice(&MAGIC);
         out.extend_from_slice(&FORMAT_VERSION.to_le_bytes());
@@ -250,7 +270,7 @@ impl ManifestHeader {
         out.extend_from_slice(&self.next_table_id.to_le_bytes());
         out.extend_from_slice(&(sections.clone().count() as u32).to_le_bytes());
         assert_eq!(out.len(), HEADER_BYTES, "the header is as long as its table says");
-        out.extend_from_slice(types);
+        out.extend_from_slice(system);
         sections.for_each(|section| out.extend_from_slice(section));
         let sum = checksum(&out[CHECKED_FROM..]);
         out[16..24].copy_from_slice(&sum.to_le_bytes());

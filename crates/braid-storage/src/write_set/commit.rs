@@ -107,6 +107,7 @@ impl WriteSet {
             added.extend(files);
             catalog.put(entry);
         }
+        catalog.set_sequences(self.sequences.committed_on(newest.sequences_by_id())?);
         for (_, writes) in self.tables.iter().filter(|table| !is_gone(table)) {
             catalog.check_types_of(&writes.def)?;
         }
