@@ -76,6 +76,7 @@ mod planning;
 mod recall;
 mod rows;
 mod sent_columns;
+mod sequences;
 mod session_control;
 mod settings;
 mod sharing;

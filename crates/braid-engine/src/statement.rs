@@ -11,6 +11,7 @@
 //! | [`kind`] | what a statement does |
 //! | [`copy_statement`], [`copy_options`] | COPY as written; its options with their defaults |
 //! | [`prepare_statement`] | PREPARE and EXECUTE as written |
+//! | [`sequence_statement`] | CREATE SEQUENCE and ALTER SEQUENCE as written |
 //! | [`dialect`] | PostgreSQL's dialect, as far as sqlparser's differs |
 //! | [`text_template`] | the tokens of a text, with its constants lifted out |
 //! | [`syntax_errors`], [`places`] | errors in PostgreSQL's words; places in the text |
@@ -22,6 +23,7 @@ mod dialect;
 mod kind;
 mod places;
 mod prepare_statement;
+mod sequence_statement;
 mod syntax_errors;
 mod text_template;
 
@@ -47,6 +49,7 @@ pub(crate) use dialect::SqlDialect;
 pub use kind::StatementKind;
 use places::{Places, character_of};
 pub(crate) use prepare_statement::{InnerStatement, PrepareStatement};
+pub(crate) use sequence_statement::{SequenceChange, SequenceOption, SequenceStatement};
 use syntax_errors::{error_near, parser_error, syntax_error};
 pub(crate) use text_template::{Constant, HoleContent, ScannedText, Unscanned};
 

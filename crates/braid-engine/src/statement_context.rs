@@ -28,6 +28,7 @@ use crate::named_statements::NamedStatements;
 use crate::notices::{Notice, Notices};
 use crate::notifications::SessionNotifications;
 use crate::planning::Lane;
+use crate::sequences::SessionSequences;
 use crate::settings::{Definition, ProvidedValues, SettingValues, definition};
 use crate::statement_limits::StatementSize;
 use crate::transaction::{AccessMode, Transaction};
@@ -47,6 +48,7 @@ struct Shared {
     notices: Notices,
     named_statements: NamedStatements,
     notifications: Arc<SessionNotifications>,
+    sequences: SessionSequences,
     /// When it began, in microseconds since 1970-01-01 UTC.
     started_us: i64,
     /// Settings and transaction block change together: at BEGIN and at a block's end.
@@ -125,7 +127,7 @@ impl StatementContext {
     /// The context of a new session.
     pub fn new(database: Arc<Database>, user: &str, session_id: i32) -> Self {
         let (user, random, state) = (user.to_owned(), SessionRandom::default(), Mutex::default());
-        let (notices, named_statements) = Default::default();
+        let (notices, named_statements, sequences) = Default::default();
         let notifications = Arc::new(SessionNotifications::new(session_id, database.notifications().clone()));
         let started_us = read_clock_us();
         Self {
@@ -137,6 +139,7 @@ impl StatementContext {
                 notices,
                 named_statements,
                 notifications,
+                sequences,
                 started_us,
                 state,
             }),
@@ -188,6 +191,11 @@ impl StatementContext {
         &self.shared.notifications
     }
 
+    /// What the session was given of sequences.
+    pub fn sequences(&self) -> &SessionSequences {
+        &self.shared.sequences
+    }
+
     /// Whether no transaction is under way: neither a block nor what the client has sent together.
     pub fn is_between_transactions(&self) -> bool {
         let state = self.shared.state.lock();
@@ -211,6 +219,7 @@ impl StatementContext {
         let mut state = self.shared.state.lock();
         state.check_may_run(kind)?;
         state.note_time();
+        self.sequences().begin_statement();
         if kind.begins_transaction() {
             state.transaction.note_begun();
         }

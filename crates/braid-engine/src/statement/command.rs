@@ -8,6 +8,7 @@ use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 use super::copy_statement::{CopyStatement, CopySubject};
 use super::prepare_statement::{PrepareStatement, parse_execute};
+use super::sequence_statement::SequenceStatement;
 use crate::statement_limits::StatementSize;
 
 /// The syntax tree behind a [`Statement`](super::Statement).
@@ -21,6 +22,8 @@ pub(crate) enum Command {
     Copy(CopyStatement),
     /// PREPARE, as read here.
     Prepare(PrepareStatement),
+    /// CREATE SEQUENCE and ALTER SEQUENCE, as read here.
+    Sequence(SequenceStatement),
 }
 
 impl Command {
@@ -48,6 +51,7 @@ impl Command {
                 let chain = parser.parse_commit_rollback_chain()?;
                 Ok(Self::Sql(ast::Statement::Rollback { chain, savepoint: None }))
             }
+            _ if SequenceStatement::begins(parser, keyword) => SequenceStatement::parse(parser).map(Self::Sequence),
             _ => {
                 let statement = parser.parse_statement()?;
                 match statement {
@@ -64,7 +68,7 @@ impl Command {
             Self::Sql(statement) => statement.rewrite(rewrite),
             Self::CreateTableWithoutData(create) => create.rewrite(rewrite),
             Self::Copy(CopyStatement { subject: CopySubject::Query(query), .. }) => query.rewrite(rewrite),
-            Self::Copy(_) | Self::Prepare(_) => {}
+            Self::Copy(_) | Self::Prepare(_) | Self::Sequence(_) => {}
         }
     }
 
@@ -74,7 +78,7 @@ impl Command {
             Self::Sql(statement) => StatementSize::of(statement),
             Self::CreateTableWithoutData(create) => StatementSize::of(create),
             Self::Copy(CopyStatement { subject: CopySubject::Query(query), .. }) => StatementSize::of(&**query),
-            Self::Copy(_) => StatementSize::default(),
+            Self::Copy(_) | Self::Sequence(_) => StatementSize::default(),
             Self::Prepare(prepare) => {
                 prepare.prepared.as_deref().map_or_else(StatementSize::default, |tree| StatementSize::of(tree))
             }

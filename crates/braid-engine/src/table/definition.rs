@@ -15,6 +15,7 @@ use sqlparser::ast::{
 };
 
 use crate::names::fold;
+use crate::sequences::defaults::with_sequence_ids;
 use crate::sql_types::column_type;
 use crate::statement_limits::StatementSize;
 use crate::{EngineError, SqlState};
@@ -107,7 +108,11 @@ fn column_def(
             ColumnOption::NotNull => nullable = false,
             ColumnOption::Default(expr) => {
                 StatementSize::of(expr).check_default()?;
-                default = Some(spelled_out(expr).to_string());
+                let mut spelled = spelled_out(expr);
+                if let Some(names) = session.objects() {
+                    spelled = with_sequence_ids(spelled, &*names);
+                }
+                default = Some(spelled.to_string());
             }
             ColumnOption::PrimaryKey(key) => {
                 check_unenforced("PRIMARY KEY", key.characteristics.as_ref(), unenforced)?;
