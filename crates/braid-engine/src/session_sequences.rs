@@ -1,21 +1,11 @@
-//! The numbers of sequences in a session: `nextval`, `currval`, `lastval`, `setval`.
-//!
-//! They belong to no transaction: what a session was given is not forgotten by a rollback. Each call asks the newest committed state for
-//! the sequence, or the transaction that has changed it.
+//! What a session was given of sequences: the numbers that `currval` and `lastval` return, and numbers taken ahead.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use braid_base::TableId;
-use braid_catalog::object_ids::table_of_object_id;
-use braid_sql::functions::{Sequences, SessionFacts};
-use braid_sql::{SqlError, SqlState};
-use braid_storage::{CatalogSequence, Numbers, SequenceCounter, SequenceDef, SequenceScope, SequenceState};
+use braid_storage::{CatalogSequence, Numbers, SequenceCounter, SequenceDef};
 use parking_lot::Mutex;
-
-use crate::EngineError;
-use crate::front_end::StatementFacts;
-use crate::statement_context::StatementContext;
 
 /// What a session was given of sequences.
 #[derive(Debug, Default)]
@@ -50,6 +40,37 @@ struct Cached {
 }
 
 impl SessionSequences {
+    /// A number that the session has taken before; else how many the present statement has taken.
+    pub fn take_cached(&self, id: TableId, sequence: &CatalogSequence) -> Result<i64, u64> {
+        let mut known = self.known.lock();
+        known.take_cached(id, sequence).ok_or(known.drawn)
+    }
+
+    /// Keeps numbers that were taken, and returns the first.
+    pub fn keep(&self, id: TableId, sequence: &CatalogSequence, numbers: Numbers) -> i64 {
+        self.known.lock().keep(id, sequence, numbers)
+    }
+
+    /// The number that `currval` returns.
+    pub fn current(&self, id: TableId) -> Option<i64> {
+        self.known.lock().sequences.get(&id)?.current
+    }
+
+    /// The sequence of the last `nextval`.
+    pub fn last(&self) -> Option<TableId> {
+        self.known.lock().last
+    }
+
+    /// `setval`: numbers that were taken ahead are void.
+    pub fn set(&self, id: TableId, last_value: i64, is_called: bool) {
+        let mut known = self.known.lock();
+        let given = known.sequences.entry(id).or_insert(Given { current: None, cached: None });
+        given.cached = None;
+        if is_called {
+            given.current = Some(last_value);
+        }
+    }
+
     /// A statement begins.
     pub fn begin_statement(&self) {
         self.known.lock().drawn = 0;
@@ -85,91 +106,4 @@ impl Known {
         self.drawn += 1;
         numbers.first
     }
-}
-
-impl StatementContext {
-    /// A sequence by the number of its relation, and who else sees it.
-    fn sequence(&self, relation: u32) -> Result<(TableId, CatalogSequence, SequenceScope), SqlError> {
-        let found = table_of_object_id(relation).and_then(|id| Some((id, self.sequence_by_id(id)?)));
-        if let Some((id, (sequence, scope))) = found {
-            return Ok((id, sequence, scope));
-        }
-        let names = StatementFacts::of(self).objects();
-        Err(match names.and_then(|names| names.relation(relation)) {
-            Some((_, name)) => SqlError::new(SqlState::WrongObjectType, format!("\"{name}\" is not a sequence")),
-            None => SqlError::new(SqlState::InternalError, format!("could not open relation with OID {relation}")),
-        })
-    }
-}
-
-impl Sequences for StatementContext {
-    fn next_value(&self, relation: u32) -> Result<i64, SqlError> {
-        let (id, sequence, scope) = self.sequence(relation)?;
-        self.check_may_write("nextval()").map_err(sql_error)?;
-        let known = &self.sequences().known;
-        let drawn = {
-            let mut known = known.lock();
-            if let Some(number) = known.take_cached(id, &sequence) {
-                return Ok(number);
-            }
-            known.drawn
-        };
-        let numbers = self.database().store().next_numbers((&sequence, scope), drawn);
-        let numbers = numbers.map_err(|error| sql_error(error.into()))?;
-        Ok(known.lock().keep(id, &sequence, numbers))
-    }
-
-    fn current_value(&self, relation: u32) -> Result<i64, SqlError> {
-        let (id, sequence, _) = self.sequence(relation)?;
-        let current = self.sequences().known.lock().sequences.get(&id).and_then(|given| given.current);
-        current.ok_or_else(|| {
-            let name = &sequence.definition.name;
-            undefined(format!("currval of sequence \"{name}\" is not yet defined in this session"))
-        })
-    }
-
-    fn last_value(&self) -> Result<i64, SqlError> {
-        let missing = || undefined("lastval is not yet defined in this session".to_owned());
-        let last = self.sequences().known.lock().last.ok_or_else(missing)?;
-        // It may have been dropped.
-        self.sequence_by_id(last).ok_or_else(missing)?;
-        let current = self.sequences().known.lock().sequences.get(&last).and_then(|given| given.current);
-        current.ok_or_else(missing)
-    }
-
-    fn set_value(&self, relation: u32, last_value: i64, is_called: bool) -> Result<(), SqlError> {
-        let (id, sequence, scope) = self.sequence(relation)?;
-        self.check_may_write("setval()").map_err(sql_error)?;
-        let set = self.database().store().set_number((&sequence, scope), SequenceState { last_value, is_called });
-        set.map_err(|error| sql_error(error.into()))?;
-        let mut known = self.sequences().known.lock();
-        let given = known.sequences.entry(id).or_insert(Given { current: None, cached: None });
-        given.cached = None;
-        if is_called {
-            given.current = Some(last_value);
-        }
-        Ok(())
-    }
-
-    fn last_value_of(&self, relation: u32) -> Result<Option<i64>, SqlError> {
-        let (_, sequence, _) = self.sequence(relation)?;
-        let state = sequence.counter.shown().state;
-        Ok(state.is_called.then_some(state.last_value))
-    }
-}
-
-fn undefined(message: String) -> SqlError {
-    SqlError::new(SqlState::ObjectNotInPrerequisiteState, message)
-}
-
-/// The same error, for an expression.
-fn sql_error(error: EngineError) -> SqlError {
-    let mut report = SqlError::new(error.state(), error.message());
-    if let Some(detail) = error.detail() {
-        report = report.with_detail(detail);
-    }
-    if let Some(hint) = error.hint() {
-        report = report.with_hint(hint);
-    }
-    report
 }

@@ -3,10 +3,12 @@
 //! | module | contents |
 //! |---|---|
 //! | [`transactions`] | the beginning and the end of blocks, messages and savepoints |
+//! | `sequences` | the numbers of sequences |
 //! | [`writes`] | what statements read and change in their transaction |
 //!
 //! The rooms of the statements act on this; the session above them chooses the room for each statement.
 
+mod sequences;
 mod transactions;
 mod writes;
 
@@ -28,7 +30,7 @@ use crate::named_statements::NamedStatements;
 use crate::notices::{Notice, Notices};
 use crate::notifications::SessionNotifications;
 use crate::planning::Lane;
-use crate::sequences::SessionSequences;
+use crate::session_sequences::SessionSequences;
 use crate::settings::{Definition, ProvidedValues, SettingValues, definition};
 use crate::statement_limits::StatementSize;
 use crate::transaction::{AccessMode, Transaction};

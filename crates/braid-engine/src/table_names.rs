@@ -37,6 +37,22 @@ pub(crate) enum SystemKind {
     View,
 }
 
+/// What becomes of a table, or what else a statement names, that does not exist.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Missing {
+    /// It is an error.
+    Refused,
+    /// IF EXISTS: it is passed over.
+    Skipped,
+}
+
+impl Missing {
+    /// From whether the statement says IF EXISTS.
+    pub fn of(if_exists: bool) -> Self {
+        if if_exists { Self::Skipped } else { Self::Refused }
+    }
+}
+
 /// The search path of a session.
 pub(crate) fn search_path(context: &StatementContext) -> SearchPath {
     context.settings().search_path()

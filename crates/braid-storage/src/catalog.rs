@@ -11,7 +11,7 @@ use std::sync::Arc;
 use braid_base::{ColumnId, EnumType, EnumTypeId, EnumTypeRef, TableId};
 
 use crate::manifest::{ManifestHeader, encode_table, encode_types, put_sequences};
-use crate::sequences::{SequenceCounter, SequenceDef, SequenceOwner, SequenceState};
+use crate::sequences::{SequenceCounter, SequenceDef, SequenceOwner, SequenceState, SequenceUse};
 use crate::{ColumnDef, ColumnType, DistinctCount, StoreError, TableDef, TableVersion};
 
 /// What CREATE TABLE asks for.
@@ -137,6 +137,12 @@ impl Catalog {
     pub fn sequences_of(&self, table: TableId, column: ColumnId) -> impl Iterator<Item = &CatalogSequence> {
         let is_owner = move |owner: SequenceOwner| owner.table == table && owner.column == column;
         self.sequences.values().filter(move |known| known.definition.owner.is_some_and(is_owner))
+    }
+
+    /// How the values of an identity column are generated; `None` for other columns.
+    pub fn identity_of(&self, table: TableId, column: ColumnId) -> Option<SequenceUse> {
+        let usages = self.sequences_of(table, column).filter_map(|known| known.definition.owner);
+        usages.map(|owner| owner.usage).find(|usage| *usage != SequenceUse::Owned)
     }
 
     /// Whether a table or a sequence has this name.

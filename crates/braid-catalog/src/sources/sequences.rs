@@ -103,9 +103,9 @@ fn dependency((class, object): (u32, u32), (referred, column): (u32, Value), kin
 
 /// What `attidentity` says of an identity column: a default is none to clients there.
 pub(super) fn identity_letter(catalog: &Catalog, table: TableId, column: ColumnId) -> Option<u8> {
-    catalog.sequences_of(table, column).find_map(|known| match known.definition.owner.map(|owner| owner.usage) {
-        Some(SequenceUse::Always) => Some(b'a'),
-        Some(SequenceUse::ByDefault) => Some(b'd'),
-        _ => None,
-    })
+    match catalog.identity_of(table, column)? {
+        SequenceUse::Always => Some(b'a'),
+        SequenceUse::ByDefault => Some(b'd'),
+        SequenceUse::Owned => None,
+    }
 }

@@ -8,11 +8,13 @@ use braid_storage::TableDef;
 use sqlparser::ast::{Ident, Insert, ObjectName, ObjectNamePart, Query, SetExpr, TableObject};
 
 use super::assignment::Assignment;
-use super::values::{ValueRows, has_default, spell_out_default};
+use super::identities::Identities;
+use super::values::{ValueRows, has_default, is_default, spell_out_default};
 use crate::bound_parameters::BoundParameters;
 use crate::front_end::{self, StoredIn};
 use crate::names::columns_named;
 use crate::outcome::ParameterType;
+use crate::statement::Overriding;
 use crate::statement_context::StatementContext;
 use crate::table_names::named_table;
 use crate::{EngineError, Outcome, Prepared, SqlState, Statement};
@@ -26,6 +28,8 @@ struct Target<'a> {
     source: Option<&'a Query>,
     /// The names of the columns, if the statement lists them.
     listed: Vec<&'a Ident>,
+    identities: Identities,
+    overriding: Option<Overriding>,
 }
 
 /// How rows become rows of the table.
@@ -47,7 +51,7 @@ pub(crate) async fn execute(
     insert: &Insert,
     params: &BoundParameters,
 ) -> Result<Outcome, EngineError> {
-    let target = Target::of(context, insert)?;
+    let target = Target::of(context, statement, insert)?;
     let mut appender = context.append(&target.def);
     if let Some(batch) = target.plain_rows(context, statement, params)? {
         appender.append(batch).await?;
@@ -70,7 +74,7 @@ pub(crate) async fn prepare(
     insert: &Insert,
     declared: &[Option<ParameterType>],
 ) -> Result<Prepared, EngineError> {
-    let target = Target::of(context, insert)?;
+    let target = Target::of(context, statement, insert)?;
     let parameter_types = match target.stored_in()? {
         Some(stored_in) => front_end::insert_parameters(context, statement, &stored_in, declared).await?,
         None => Vec::new(),
@@ -79,7 +83,7 @@ pub(crate) async fn prepare(
 }
 
 impl<'a> Target<'a> {
-    fn of(context: &StatementContext, insert: &'a Insert) -> Result<Self, EngineError> {
+    fn of(context: &StatementContext, statement: &Statement, insert: &'a Insert) -> Result<Self, EngineError> {
         check_clauses(insert)?;
         let TableObject::TableName(name) = &insert.table else {
             return Err(EngineError::unsupported("INSERT into anything but a table is not supported"));
@@ -91,7 +95,26 @@ impl<'a> Target<'a> {
             true => (0..def.columns.len()).collect(),
             false => columns_named(&def.name, &def.columns, listed.iter().copied())?,
         };
-        Ok(Self { def, columns, source: insert.source.as_deref(), listed })
+        let (identities, overriding) = (Identities::of(&snapshot, &def), statement.overriding());
+        let target = Self { def, columns, source: insert.source.as_deref(), listed, identities, overriding };
+        target.check_values()?;
+        Ok(target)
+    }
+
+    /// Refuses values for columns whose values are always generated.
+    fn check_values(&self) -> Result<(), EngineError> {
+        let values = self.source.and_then(plain_values);
+        for row in values.iter().flat_map(|values| &values.rows) {
+            for (_, at) in row.content.iter().zip(&self.columns).filter(|(expr, _)| !is_default(expr)) {
+                self.identities.check_inserted(&self.def, *at, self.overriding)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether values for a column are passed over.
+    fn passes_over(&self, at: usize) -> bool {
+        self.identities.are_passed_over(at, self.overriding)
     }
 
     /// The columns that rows are stored in; `None` without rows.
@@ -108,8 +131,14 @@ impl<'a> Target<'a> {
     /// How rows with so many columns become rows of the table.
     fn conversion(&self, context: &StatementContext, width: usize) -> Result<Conversion, EngineError> {
         let given = &self.columns[..width];
-        let assignment = Assignment::with_defaults(context, &self.def, given)?;
-        Ok(Conversion { assignment, sources: sources_of(given, self.def.columns.len()) })
+        if self.source.is_some_and(|query| plain_values(query).is_none()) {
+            given.iter().try_for_each(|at| self.identities.check_inserted(&self.def, *at, self.overriding))?;
+        }
+        let stored: Vec<usize> = given.iter().copied().filter(|at| !self.passes_over(*at)).collect();
+        let assignment = Assignment::with_defaults(context, &self.def, &stored)?;
+        let mut sources = sources_of(given, self.def.columns.len());
+        given.iter().filter(|at| self.passes_over(**at)).for_each(|at| sources[*at] = None);
+        Ok(Conversion { assignment, sources })
     }
 
     /// The rows, if they need no plan.
@@ -124,6 +153,9 @@ impl<'a> Target<'a> {
             return assignment.assemble(vec![None; self.def.columns.len()], 1).map(Some);
         };
         let Some(values) = plain_values(query) else { return Ok(None) };
+        if self.columns.iter().any(|at| self.passes_over(*at)) {
+            return Ok(None);
+        }
         let assignment = Assignment::with_defaults(context, &self.def, &self.columns)?;
         ValueRows { values, columns: &self.columns, params, text: statement.origin() }.batch(context, &assignment)
     }

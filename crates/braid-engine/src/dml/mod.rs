@@ -13,6 +13,7 @@ pub(crate) mod assignment;
 mod changed_rows;
 pub(crate) mod defaults;
 mod delete;
+mod identities;
 mod insert;
 mod update;
 mod values;

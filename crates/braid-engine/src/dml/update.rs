@@ -3,7 +3,8 @@
 use sqlparser::ast::{AssignmentTarget, Expr, Ident, ObjectName, Update, UpdateTableFromKind, With};
 
 use super::changed_rows::{ChangedRows, Target};
-use super::values::spell_out_default;
+use super::identities::Identities;
+use super::values::{is_default, spell_out_default};
 use crate::bound_parameters::BoundParameters;
 use crate::front_end;
 use crate::names::fold;
@@ -93,6 +94,18 @@ fn position(target: &Target, name: &ObjectName) -> Result<usize, EngineError> {
     })
 }
 
+/// Refuses values for columns whose values are always generated.
+fn check_identities(context: &StatementContext, target: &Target, update: &Update) -> Result<(), EngineError> {
+    let identities = Identities::of(&context.snapshot(), &target.def);
+    for assignment in &update.assignments {
+        for (name, _) in assigned(&assignment.target, &assignment.value)?.iter().filter(|(_, value)| !is_default(value))
+        {
+            identities.check_updated(&target.def, position(target, name)?)?;
+        }
+    }
+    Ok(())
+}
+
 /// Refuses clauses that are not supported.
 fn target(context: &StatementContext, update: &Update) -> Result<Target, EngineError> {
     let refused = [
@@ -102,6 +115,10 @@ fn target(context: &StatementContext, update: &Update) -> Result<Target, EngineE
     ];
     match refused.iter().find(|(given, _)| *given) {
         Some((_, what)) => Err(EngineError::unsupported(format!("{what} is not supported"))),
-        None => Target::of(context, &update.table),
+        None => {
+            let target = Target::of(context, &update.table)?;
+            check_identities(context, &target, update)?;
+            Ok(target)
+        }
     }
 }

@@ -228,7 +228,7 @@ pub(crate) fn has_default(values: &Values) -> bool {
 }
 
 /// Whether this is the word DEFAULT.
-fn is_default(expr: &Expr) -> bool {
+pub(super) fn is_default(expr: &Expr) -> bool {
     matches!(expr, Expr::Identifier(word) if word.quote_style.is_none() && word.value.eq_ignore_ascii_case("default"))
 }
 

@@ -10,8 +10,7 @@ use crate::names::fold;
 use crate::notices::Notice;
 use crate::statement::SequenceChange;
 use crate::statement_context::StatementContext;
-use crate::table::Missing;
-use crate::table_names::{Named, named_table};
+use crate::table_names::{Missing, Named, named_table};
 use crate::{EngineError, Outcome, SqlState};
 
 /// Changes a sequence.

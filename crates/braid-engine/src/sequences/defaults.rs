@@ -22,6 +22,11 @@ pub(crate) fn with_sequence_ids(mut default: Expr, names: &dyn ObjectNames) -> E
     default
 }
 
+/// The default of a column that has a sequence of its own.
+pub(crate) fn default_of_sequence(id: u32) -> String {
+    format!("nextval({})", reference(id))
+}
+
 struct Numbering<'a>(&'a dyn ObjectNames);
 
 impl Rewrite for Numbering<'_> {

@@ -9,8 +9,7 @@ use sqlparser::ast::ObjectName;
 
 use crate::notices::Notice;
 use crate::statement_context::StatementContext;
-use crate::table::Missing;
-use crate::table_names::{Named, named_table};
+use crate::table_names::{Missing, Named, named_table};
 use crate::{EngineError, Outcome, SqlState};
 
 /// `DROP SEQUENCE [IF EXISTS] a, b`. Without IF EXISTS, all must exist before any is dropped.

@@ -64,6 +64,12 @@ impl<'a> SequenceOptions<'a> {
         Ok(options)
     }
 
+    /// The type of the numbers, if none was given.
+    pub fn with_type(mut self, value_type: SequenceType) -> Self {
+        self.value_type.get_or_insert(value_type);
+        self
+    }
+
     /// The definition of a new sequence without an owner, and where it stands.
     ///
     /// # Errors

@@ -9,24 +9,8 @@ use sqlparser::ast::ObjectName;
 use crate::notices::Notice;
 use crate::sequences::dependents;
 use crate::statement_context::StatementContext;
-use crate::table_names::{Named, named_table};
+use crate::table_names::{Missing, Named, named_table};
 use crate::{EngineError, Outcome, SqlState};
-
-/// What becomes of a table that does not exist.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Missing {
-    /// It is an error.
-    Refused,
-    /// IF EXISTS: it is passed over.
-    Skipped,
-}
-
-impl Missing {
-    /// From whether the statement says IF EXISTS.
-    pub fn of(if_exists: bool) -> Self {
-        if if_exists { Self::Skipped } else { Self::Refused }
-    }
-}
 
 /// `DROP TABLE [IF EXISTS] a, b`. Without IF EXISTS, all tables must exist before any is dropped.
 pub(crate) async fn drop_tables(

@@ -18,6 +18,7 @@ mod notifications;
 mod prepared_statements;
 mod queries;
 mod result_cache;
+mod sequences;
 mod sessions;
 mod shared_operators;
 mod sharing;

@@ -109,6 +109,11 @@ impl Changes {
 }
 
 impl WriteSet {
+    /// An identity for a sequence that is to be added: for what names it before it is there.
+    pub fn new_relation_id(&self) -> TableId {
+        self.shared.new_relation_id()
+    }
+
     /// Changes sequences as `change` says, of what the statement sees.
     ///
     /// # Errors
