@@ -27,7 +27,8 @@
 //! | `store` | a data directory that is open: its tables |
 //! | `column_changes`, `column_change_error` | ALTER TABLE of columns |
 //! | `type_changes` | CREATE, ALTER and DROP TYPE |
-//! | `sequences` | sequences: definitions, numbers given out, changes |
+//! | `sequences` | sequences: definitions, and where they stand |
+//! | `sequence_numbers`, `sequence_changes` | numbers given out; CREATE, ALTER and DROP SEQUENCE |
 //! | `table_appender` | rows on their way into a table |
 //! | `write_set` | what a transaction changes, what its statements see of it, and its commit |
 //! | `check` | whether everything on disk is as it was written |
@@ -61,6 +62,8 @@ mod sections;
 mod segment;
 mod segment_error;
 mod selection;
+mod sequence_changes;
+mod sequence_numbers;
 mod sequences;
 mod store;
 mod store_error;
@@ -94,9 +97,10 @@ pub use scalar::Scalar;
 pub use segment::{EncodedSegment, NUMERIC_TAG, PreparedPredicate, Segment, encode_segment, encoded_numerics};
 pub use segment_error::SegmentError;
 pub use selection::Selection;
+pub use sequence_changes::SequenceChanges;
 pub use sequences::{
-    CounterState, Numbers, SequenceChanges, SequenceCounter, SequenceDef, SequenceOwner, SequenceScope, SequenceState,
-    SequenceType, SequenceUse,
+    CounterState, Numbers, SequenceCounter, SequenceDef, SequenceOwner, SequenceScope, SequenceState, SequenceType,
+    SequenceUse,
 };
 pub use store::{Store, StoreOptions};
 pub use store_error::StoreError;

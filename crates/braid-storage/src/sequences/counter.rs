@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use parking_lot::{Mutex, MutexGuard};
 
-use super::definition::{SequenceDef, SequenceState, Taken};
-use super::values::Numbers;
+use super::definition::{Numbers, SequenceDef, SequenceState, Taken};
 use crate::StoreError;
 
 /// Where a sequence stands, for all sessions.
@@ -61,12 +60,12 @@ impl SequenceCounter {
     }
 
     /// The right to reserve numbers.
-    pub(super) fn hold(&self) -> MutexGuard<'_, ()> {
+    pub(crate) fn hold(&self) -> MutexGuard<'_, ()> {
         self.commits.lock()
     }
 
     /// Numbers out of those that are reserved; `None` if they do not suffice.
-    pub(super) fn take_reserved(&self, def: &Arc<SequenceDef>) -> Result<Option<Numbers>, StoreError> {
+    pub(crate) fn take_reserved(&self, def: &Arc<SequenceDef>) -> Result<Option<Numbers>, StoreError> {
         let mut now = self.now.lock();
         let taken = def.take(now.shown.state, now.left_of(def), 0)?;
         if taken.reserved.is_some() {
@@ -77,13 +76,13 @@ impl SequenceCounter {
     }
 
     /// What would be taken, with `ahead` more reserved, and where the counter stands.
-    pub(super) fn to_be_taken(&self, def: &Arc<SequenceDef>, ahead: u64) -> Result<(CounterState, Taken), StoreError> {
+    pub(crate) fn to_be_taken(&self, def: &Arc<SequenceDef>, ahead: u64) -> Result<(CounterState, Taken), StoreError> {
         let now = self.now.lock();
         Ok((now.shown, def.take(now.shown.state, now.left_of(def), ahead)?))
     }
 
     /// Takes what [`Self::to_be_taken`] said, if the counter still stands where it stood: it was reserved.
-    pub(super) fn take(&self, def: &Arc<SequenceDef>, before: CounterState, taken: &Taken) -> Option<Numbers> {
+    pub(crate) fn take(&self, def: &Arc<SequenceDef>, before: CounterState, taken: &Taken) -> Option<Numbers> {
         let mut now = self.now.lock();
         if now.shown != before {
             return None;
@@ -97,7 +96,7 @@ impl SequenceCounter {
     }
 
     /// Puts the counter to where it was committed to stand.
-    pub(super) fn set(&self, state: SequenceState) {
+    pub(crate) fn set(&self, state: SequenceState) {
         *self.now.lock() = Now { shown: CounterState { state, left: 0 }, reserved: state, reserved_by: None };
     }
 }

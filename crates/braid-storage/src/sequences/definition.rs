@@ -74,7 +74,7 @@ pub struct SequenceState {
 
 /// Numbers that are taken out of a sequence, and where it stands then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Taken {
+pub(crate) struct Taken {
     /// The first number.
     pub first: i64,
     /// The last number, and where the sequence stands.
@@ -85,13 +85,39 @@ pub(super) struct Taken {
     pub reserved: Option<i64>,
 }
 
+/// Who sees a sequence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SequenceScope {
+    /// All.
+    Committed,
+    /// Only the transaction that has made it, or has restarted it: its commit keeps what was given out.
+    Transaction,
+}
+
+/// Numbers that a session has taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Numbers {
+    /// The first of them.
+    pub first: i64,
+    /// The last of them.
+    pub last: i64,
+    /// From one to the next.
+    pub increment: i64,
+}
+
+impl Numbers {
+    pub(super) fn of(def: &SequenceDef, taken: &Taken) -> Self {
+        Self { first: taken.first, last: taken.last, increment: def.increment }
+    }
+}
+
 impl SequenceDef {
     /// Takes as many numbers as a session takes at a time, of which `left` are reserved. If they do not suffice, `ahead` more are
     /// reserved. The account is PostgreSQL's, so that `log_cnt` is, too.
     ///
     /// # Errors
     /// [`StoreError::SequenceExhausted`].
-    pub(super) fn take(&self, state: SequenceState, left: u64, ahead: u64) -> Result<Taken, StoreError> {
+    pub(crate) fn take(&self, state: SequenceState, left: u64, ahead: u64) -> Result<Taken, StoreError> {
         let cache = u64::try_from(self.cache).unwrap_or(1).max(1);
         let wanted = if state.is_called { cache } else { cache - 1 };
         let reserves = left < wanted || !state.is_called;

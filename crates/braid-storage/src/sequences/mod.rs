@@ -4,8 +4,8 @@
 //! |---|---|
 //! | [`definition`] | what a sequence is, and the next numbers of it as a pure function |
 //! | [`counter`] | where a sequence stands now, for all sessions |
-//! | [`values`] | numbers given out, with the commits that keep them from coming twice |
-//! | [`changes`] | CREATE, ALTER and DROP SEQUENCE |
+//!
+//! Numbers are given out by `sequence_numbers`, with the commits that keep them from coming twice; sequences change in `sequence_changes`.
 //!
 //! Rules:
 //! 1. A number that was given out does not come again, even after a crash. Before numbers are given out, a commit says that they are:
@@ -14,12 +14,8 @@
 //!    does not turn it back. Only RESTART makes another counter, which others see when the transaction commits.
 //! 3. A sequence with an owner goes with its column (`Catalog::drop_orphaned_sequences`).
 
-mod changes;
 mod counter;
 mod definition;
-mod values;
 
-pub use changes::SequenceChanges;
 pub use counter::{CounterState, SequenceCounter};
-pub use definition::{SequenceDef, SequenceOwner, SequenceState, SequenceType, SequenceUse};
-pub use values::{Numbers, SequenceScope};
+pub use definition::{Numbers, SequenceDef, SequenceOwner, SequenceScope, SequenceState, SequenceType, SequenceUse};

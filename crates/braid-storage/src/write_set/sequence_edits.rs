@@ -8,7 +8,8 @@ use braid_base::TableId;
 use super::WriteSet;
 use crate::StoreError;
 use crate::catalog::{Catalog, CatalogSequence};
-use crate::sequences::{SequenceChanges, SequenceCounter, SequenceScope, SequenceState};
+use crate::sequence_changes::SequenceChanges;
+use crate::sequences::{SequenceCounter, SequenceScope, SequenceState};
 
 type Sequences = BTreeMap<TableId, CatalogSequence>;
 

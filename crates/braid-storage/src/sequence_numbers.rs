@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use tokio::runtime::{Builder, Handle, RuntimeFlavor};
 
-use super::definition::{SequenceDef, SequenceState, Taken};
 use crate::catalog::CatalogSequence;
+use crate::sequences::{Numbers, SequenceDef, SequenceScope, SequenceState};
 use crate::{Store, StoreError, WriteSet};
 
 /// Numbers that are reserved ahead, at least: as many as PostgreSQL logs.
@@ -17,32 +17,6 @@ const RESERVED_MIN: u64 = 32;
 
 /// Numbers that are reserved ahead, at most: what a crash may lose.
 const RESERVED_MAX: u64 = 1 << 16;
-
-/// Who sees a sequence.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SequenceScope {
-    /// All.
-    Committed,
-    /// Only the transaction that has made it, or has restarted it: its commit keeps what was given out.
-    Transaction,
-}
-
-/// Numbers that a session has taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Numbers {
-    /// The first of them.
-    pub first: i64,
-    /// The last of them.
-    pub last: i64,
-    /// From one to the next.
-    pub increment: i64,
-}
-
-impl Numbers {
-    pub(super) fn of(def: &SequenceDef, taken: &Taken) -> Self {
-        Self { first: taken.first, last: taken.last, increment: def.increment }
-    }
-}
 
 impl Store {
     /// The next numbers of a sequence: as many as its definition says. More are reserved where `drawn` were taken by the same statement, so

@@ -6,10 +6,9 @@ use std::sync::atomic::Ordering;
 
 use braid_base::TableId;
 
-use super::counter::SequenceCounter;
-use super::definition::{SequenceDef, SequenceState};
 use crate::StoreError;
 use crate::catalog::{Catalog, CatalogSequence};
+use crate::sequences::{SequenceCounter, SequenceDef, SequenceState};
 use crate::store_shared::StoreShared;
 
 /// The sequences as they are to be, and what they are decided by.
