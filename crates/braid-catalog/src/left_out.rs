@@ -4,7 +4,7 @@
 const TOLD: &[&str] = &["pg_prepared_statements", "pg_settings", "pg_stat_activity"];
 
 /// Views without rows: they list what Braid does not have. These are extensions, replication, two-phase commit, vacuum and the progress
-/// of other maintenance, publications, security labels, sequences, extended statistics, and locks that a client can wait for.
+/// of other maintenance, publications, security labels, extended statistics, and locks that a client can wait for.
 const EMPTY: &[&str] = &[
     "pg_available_extension_versions",
     "pg_available_extensions",
@@ -14,7 +14,6 @@ const EMPTY: &[&str] = &[
     "pg_replication_origin_status",
     "pg_replication_slots",
     "pg_seclabels",
-    "pg_sequences",
     "pg_stat_progress_analyze",
     "pg_stat_progress_basebackup",
     "pg_stat_progress_cluster",

@@ -17,6 +17,7 @@
 //! | [`stored_rows`] | the stored files: rows of fields |
 //! | [`stored_values`] | fields into values |
 //! | [`column_types`] | types of columns as PostgreSQL's |
+//! | [`sequence_references`] | sequences within defaults |
 //! | [`server_facts`] | what the server tells: database, roles, settings, sessions |
 //! | [`object_ids`] | numbers of tables, indexes, constraints and defaults |
 //!
@@ -29,6 +30,7 @@ mod named_row;
 mod names;
 pub mod object_ids;
 pub mod relations;
+pub mod sequence_references;
 pub mod server_facts;
 pub mod snapshot;
 mod sources;
@@ -40,3 +42,4 @@ pub use names::CatalogNames;
 pub use relations::{RelationColumn, RelationKind, SystemRelation, relation, relation_by_id, relations};
 pub use server_facts::{Database, PreparedStatement, Role, ServerFacts, ServerView, Session, Setting};
 pub use snapshot::Snapshot;
+pub use sources::sequences::{SEQUENCE_COLUMNS, sequence_row, type_of_numbers};

@@ -38,7 +38,8 @@ impl CatalogNames {
 
     fn user_relation(&self, name: &str) -> Option<u32> {
         let key = || self.keys().find(|(_, key)| key == name).map(|(id, _)| id);
-        self.catalog.table(name).map(|table| table_object_id(table.def.id)).or_else(key)
+        let sequence = || self.catalog.sequence_named(name).map(|known| table_object_id(known.definition.id));
+        self.catalog.table(name).map(|table| table_object_id(table.def.id)).or_else(sequence).or_else(key)
     }
 
     /// A table of users.
@@ -72,6 +73,9 @@ impl ObjectNames for CatalogNames {
         }
         if let Some(table) = self.table(id) {
             return Some((USER_SCHEMA.to_owned(), table.def.name.clone()));
+        }
+        if let Some(sequence) = table_of_object_id(id).and_then(|id| self.catalog.sequence_by_id(id)) {
+            return Some((USER_SCHEMA.to_owned(), sequence.definition.name.clone()));
         }
         if let Some((_, key)) = self.keys().find(|(key, _)| *key == id) {
             return Some((USER_SCHEMA.to_owned(), key));
@@ -121,6 +125,12 @@ impl ObjectNames for CatalogNames {
             oid if known.definition.array_oid == oid => Some(TypeId::of_enum_array(known.id)),
             _ => None,
         })
+    }
+
+    fn sequence_of_column(&self, relation: u32, column: &str) -> Option<u32> {
+        let table = &self.table(relation)?.def;
+        let (column, _) = table.column(column)?;
+        self.catalog.sequences_of(table.id, column).next().map(|known| table_object_id(known.definition.id))
     }
 
     fn has_column(&self, relation: u32, name: &str) -> bool {

@@ -12,6 +12,7 @@
 //! | `session_control` | SET, RESET, SHOW, BEGIN, COMMIT, ROLLBACK, savepoints |
 //! | `load`, `copy` | loading from generators and files; rows in and out as CSV, text and Parquet |
 //! | `table`, `enum_types`, `dml` | CREATE TABLE, DROP TABLE, TRUNCATE; CREATE, ALTER and DROP TYPE; INSERT, UPDATE, DELETE |
+//! | `sequences` | CREATE, ALTER and DROP SEQUENCE; the sequences of columns |
 //! | `explain` | EXPLAIN: how a query would run, and how it ran |
 //! | `recall` | a query by its template: recalled or learned, bound, run |
 //! | `front_end` | statements bound, planned and started |
@@ -31,6 +32,7 @@
 //! | [`config`], [`memory`] | the configuration of a database; the budgets of all queries and of each |
 //! | [`named_statements`] | the prepared statements of a session |
 //! | `notifications` | LISTEN and NOTIFY: what transactions tell the sessions that listen |
+//! | `session_sequences` | the numbers of sequences that a session was given |
 //! | [`notices`] | what statements tell their clients without failing |
 //! | `interrupt`, `clock` | what stops a statement; what time it is |
 //! | `conversion` | values of loaded columns as values of the table's types |
@@ -76,7 +78,9 @@ mod planning;
 mod recall;
 mod rows;
 mod sent_columns;
+mod sequences;
 mod session_control;
+mod session_sequences;
 mod settings;
 mod sharing;
 mod sql_types;

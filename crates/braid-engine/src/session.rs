@@ -20,11 +20,11 @@ use crate::parameter_value::SentValue;
 use crate::recall::SharedForm;
 use crate::session_control::Chain;
 use crate::settings::{DEFINITIONS, Report, Scope};
-use crate::statement::{Command, Tokens};
+use crate::statement::{Command, SequenceStatement, Tokens};
 use crate::statement_context::{MessageScope, StatementContext};
 use crate::{
     Database, EngineError, Notice, Outcome, ParameterType, ParameterValue, Prepared, Statement, StatementKind,
-    TransactionStatus, copy, dml, enum_types, front_end, recall, session_control, table,
+    TransactionStatus, copy, dml, enum_types, front_end, recall, sequences, session_control, table,
 };
 
 /// One client's connection: its user, its settings, its transaction block. Cheap to clone and to keep.
@@ -207,6 +207,7 @@ impl Session {
         }
         match statement.command() {
             Command::Copy(copy) => copy::execute(context, statement, copy, interrupt).await,
+            Command::Sequence(sequence) => change_sequence(context, sequence).await,
             Command::Prepare(prepare) => self.prepare_named(statement, prepare).await,
             Command::CreateTableWithoutData(create) => {
                 table::create_table_as(context, statement, create, table::Rows::None, &BoundParameters::none()).await
@@ -231,6 +232,9 @@ impl Session {
                 S::CreateTable(create) => table::create_table(context, create).await,
                 S::Drop { names, if_exists, .. } if kind == StatementKind::DropTable => {
                     table::drop_tables(context, names, table::Missing::of(*if_exists)).await
+                }
+                S::Drop { names, if_exists, cascade, .. } if kind == StatementKind::DropSequence => {
+                    sequences::drop_sequences(context, names, table::Missing::of(*if_exists), *cascade).await
                 }
                 S::Truncate(truncate) => table::truncate(context, truncate).await,
                 S::Commit { chain, .. } => {
@@ -346,6 +350,21 @@ impl fmt::Debug for Session {
     }
 }
 
+/// CREATE SEQUENCE and ALTER SEQUENCE.
+async fn change_sequence(context: &StatementContext, statement: &SequenceStatement) -> Result<Outcome, EngineError> {
+    match statement {
+        SequenceStatement::Create { kind: Some(kind), .. } => {
+            Err(EngineError::unsupported(format!("CREATE {kind} SEQUENCE is not supported")))
+        }
+        SequenceStatement::Create { kind: None, if_not_exists, name, options } => {
+            sequences::create_sequence(context, name, options, *if_not_exists).await
+        }
+        SequenceStatement::Alter { if_exists, name, change } => {
+            sequences::alter_sequence(context, name, table::Missing::of(*if_exists), change).await
+        }
+    }
+}
+
 /// `WITH … INSERT`, `WITH … UPDATE` and `WITH … DELETE`.
 async fn change_rows(
     context: &StatementContext,
@@ -402,6 +421,9 @@ fn write_name(kind: StatementKind) -> &'static str {
         StatementKind::CreateType => "CREATE TYPE",
         StatementKind::AlterType => "ALTER TYPE",
         StatementKind::DropType => "DROP TYPE",
+        StatementKind::CreateSequence => "CREATE SEQUENCE",
+        StatementKind::AlterSequence => "ALTER SEQUENCE",
+        StatementKind::DropSequence => "DROP SEQUENCE",
         StatementKind::Truncate => "TRUNCATE TABLE",
         _ => "DROP TABLE",
     }

@@ -12,21 +12,12 @@ use braid_storage::{ColumnType, SQL_TYPE_KEY};
 use sqlparser::ast::DataType;
 
 use crate::EngineError;
-use crate::names::fold_parts;
 
 /// The column type that a type's name and parameters mean.
 ///
 /// # Errors
 /// As the binder's for a type in an expression; 0A000 for a type of which no column is.
 pub(crate) fn column_type(data_type: &DataType, session: &dyn SessionFacts) -> Result<ColumnType, EngineError> {
-    if let DataType::Custom(name, _) = data_type
-        && let [.., last] = &fold_parts(name)?[..]
-        && SERIAL.contains(&last.as_str())
-    {
-        let message =
-            format!("type {last} is not supported: Braid has no sequences; INSERT or COPY must provide the values");
-        return Err(EngineError::unsupported(message));
-    }
     let sql_type = type_of_syntax(data_type, session)?;
     let is_cut = match sql_type.id {
         TypeId::INTERVAL => sql_type.modifier >= 0,
@@ -38,9 +29,6 @@ pub(crate) fn column_type(data_type: &DataType, session: &dyn SessionFacts) -> R
     column_type
         .ok_or_else(|| EngineError::unsupported(format!("type {} is not supported for columns", format_type(sql_type))))
 }
-
-/// The types whose columns number their rows.
-const SERIAL: [&str; 6] = ["serial", "serial4", "bigserial", "serial8", "smallserial", "serial2"];
 
 /// The column type for a result column of a query, for CREATE TABLE AS and for loading files. `None` if no column can
 /// have that type.
@@ -185,7 +173,7 @@ mod tests {
         for (text, sqlstate) in [
             ("nosuch", "42704"),
             ("myschema.thing", "42704"),
-            ("serial", "0A000"),
+            ("serial", "42704"),
             ("numeric(1001)", "22023"),
             ("numeric(5,1001)", "22023"),
             ("bpchar", "0A000"),

@@ -14,6 +14,8 @@
 //! | [`relation_names`] | the names of the relations that a tree reads |
 //! | [`table_of_rows`] | SELECT INTO and CREATE TABLE AS EXECUTE |
 //! | [`merge_statement`] | MERGE as written |
+//! | [`sequence_statement`] | CREATE SEQUENCE and ALTER SEQUENCE as written |
+//! | [`overriding`] | `OVERRIDING … VALUE` of an INSERT |
 //! | [`dialect`] | PostgreSQL's dialect, as far as sqlparser's differs |
 //! | [`text_template`] | the tokens of a text, with its constants lifted out |
 //! | [`syntax_errors`], [`places`] | errors in PostgreSQL's words; places in the text |
@@ -24,9 +26,11 @@ mod copy_statement;
 mod dialect;
 mod kind;
 mod merge_statement;
+mod overriding;
 mod places;
 mod prepare_statement;
 mod relation_names;
+mod sequence_statement;
 mod syntax_errors;
 mod table_of_rows;
 mod text_template;
@@ -39,7 +43,7 @@ use braid_sql::binder::precedence::Rebind;
 use sqlparser::ast::{self, Ident};
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::Parser;
-use sqlparser::tokenizer::{Span, Token, TokenWithSpan, Tokenizer};
+use sqlparser::tokenizer::{Location, Span, Token, TokenWithSpan, Tokenizer};
 
 use crate::deep_stack::on_deep_stack;
 use crate::names::{NAME_BYTES_MAX, fold, folded};
@@ -51,9 +55,11 @@ pub(crate) use copy_options::{CopyFormat, CopyOptions, Header};
 pub(crate) use copy_statement::{CopyPlace, CopyStatement, CopySubject};
 pub(crate) use dialect::SqlDialect;
 pub use kind::StatementKind;
+pub(crate) use overriding::Overriding;
 use places::{Places, character_of};
 pub(crate) use prepare_statement::{InnerStatement, PrepareStatement};
 pub(crate) use relation_names::RelationNames;
+pub(crate) use sequence_statement::{SequenceChange, SequenceOption, SequenceStatement};
 use syntax_errors::{error_near, parser_error, syntax_error};
 pub(crate) use table_of_rows::CreateTableOfExecution;
 pub(crate) use text_template::{Constant, HoleContent, ScannedText, Unscanned};
@@ -78,6 +84,8 @@ pub struct Statement {
     size: StatementSize,
     /// Whether it was sent with others in one text.
     is_among_others: bool,
+    /// Whose values it stores in identity columns, if it says so.
+    overriding: Option<Overriding>,
     /// `None` for a statement that runs by a template, and has not been parsed.
     command: Option<Arc<Command>>,
     /// Its template and constants, if it was sent alone and can have them.
@@ -162,7 +170,8 @@ impl Statement {
         let range = start..start + sql[start..].trim_end_matches(|c: char| c == ';' || c.is_whitespace()).len();
         let (size, scanned) = (StatementSize::default(), Some(Arc::new(scanned)));
         let (kind, is_among_others) = (StatementKind::Query, false);
-        Self { kind, origin, range, size, is_among_others, command: None, scanned, explained: None }
+        let overriding = None;
+        Self { kind, origin, range, size, is_among_others, overriding, command: None, scanned, explained: None }
     }
 
     /// The same statement, parsed.
@@ -192,6 +201,7 @@ impl Statement {
 
     fn parse_tokens(sql: &str, tokens: Vec<TokenWithSpan>) -> Result<Vec<Self>, EngineError> {
         let tokens = braid_sql::syntax::postgresql_tokens(tokens).map_err(|error| parser_error(sql, error))?;
+        let (tokens, overridings) = overriding::taken_out(tokens);
         let dialect = SqlDialect::for_tokens(tokens.len());
         let mut parser =
             Parser::new(&dialect).with_recursion_limit(PARSER_DEPTH_MAX).with_tokens_with_locations(tokens);
@@ -215,12 +225,19 @@ impl Statement {
             size.check_depth()?;
             let start = places.byte_of(first.span.start);
             let end = start + sql[start..places.byte_of(last)].trim_end().len();
+            let kind = StatementKind::of(&command);
+            let is_within = |(place, _): &&(Location, Overriding)| first.span.start <= *place && *place <= last;
+            let overriding = overridings.iter().find(is_within).copied();
+            if let Some((place, _)) = overriding.filter(|_| !may_override(kind)) {
+                return Err(error_near(sql, "overriding", Some(place)));
+            }
             statements.push(Self {
-                kind: StatementKind::of(&command),
+                kind,
                 origin: origin.clone(),
                 range: start..end,
                 size,
                 is_among_others: false,
+                overriding: overriding.map(|(_, overriding)| overriding),
                 command: Some(Arc::new(command)),
                 scanned: None,
                 explained: None,
@@ -241,6 +258,11 @@ impl Statement {
     /// Whether it was sent with others in one text.
     pub(crate) fn is_among_others(&self) -> bool {
         self.is_among_others
+    }
+
+    /// Whose values it stores in identity columns, if it says so.
+    pub(crate) fn overriding(&self) -> Option<Overriding> {
+        self.overriding
     }
 
     /// Its own text, without the semicolon.
@@ -299,6 +321,11 @@ impl fmt::Debug for Statement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:?}: {}", self.kind, self.text())
     }
+}
+
+/// Whether OVERRIDING may stand in a statement of this kind.
+fn may_override(kind: StatementKind) -> bool {
+    matches!(kind, StatementKind::Insert | StatementKind::Prepare | StatementKind::Explain)
 }
 
 /// Whether this is the first word of a text.

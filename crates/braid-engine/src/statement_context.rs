@@ -3,10 +3,12 @@
 //! | module | contents |
 //! |---|---|
 //! | [`transactions`] | the beginning and the end of blocks, messages and savepoints |
+//! | `sequences` | the numbers of sequences |
 //! | [`writes`] | what statements read and change in their transaction |
 //!
 //! The rooms of the statements act on this; the session above them chooses the room for each statement.
 
+mod sequences;
 mod transactions;
 mod writes;
 
@@ -28,6 +30,7 @@ use crate::named_statements::NamedStatements;
 use crate::notices::{Notice, Notices};
 use crate::notifications::SessionNotifications;
 use crate::planning::Lane;
+use crate::session_sequences::SessionSequences;
 use crate::settings::{Definition, ProvidedValues, SettingValues, definition};
 use crate::statement_limits::StatementSize;
 use crate::transaction::{AccessMode, Transaction};
@@ -47,6 +50,7 @@ struct Shared {
     notices: Notices,
     named_statements: NamedStatements,
     notifications: Arc<SessionNotifications>,
+    sequences: SessionSequences,
     /// When it began, in microseconds since 1970-01-01 UTC.
     started_us: i64,
     /// Settings and transaction block change together: at BEGIN and at a block's end.
@@ -125,7 +129,7 @@ impl StatementContext {
     /// The context of a new session.
     pub fn new(database: Arc<Database>, user: &str, session_id: i32) -> Self {
         let (user, random, state) = (user.to_owned(), SessionRandom::default(), Mutex::default());
-        let (notices, named_statements) = Default::default();
+        let (notices, named_statements, sequences) = Default::default();
         let notifications = Arc::new(SessionNotifications::new(session_id, database.notifications().clone()));
         let started_us = read_clock_us();
         Self {
@@ -137,6 +141,7 @@ impl StatementContext {
                 notices,
                 named_statements,
                 notifications,
+                sequences,
                 started_us,
                 state,
             }),
@@ -188,6 +193,11 @@ impl StatementContext {
         &self.shared.notifications
     }
 
+    /// What the session was given of sequences.
+    pub fn sequences(&self) -> &SessionSequences {
+        &self.shared.sequences
+    }
+
     /// Whether no transaction is under way: neither a block nor what the client has sent together.
     pub fn is_between_transactions(&self) -> bool {
         let state = self.shared.state.lock();
@@ -211,6 +221,7 @@ impl StatementContext {
         let mut state = self.shared.state.lock();
         state.check_may_run(kind)?;
         state.note_time();
+        self.sequences().begin_statement();
         if kind.begins_transaction() {
             state.transaction.note_begun();
         }

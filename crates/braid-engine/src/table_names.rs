@@ -8,7 +8,7 @@ use braid_catalog::left_out::reason;
 use braid_catalog::{RelationKind, relation};
 use braid_sql::SearchPath;
 use braid_sql::search_path::{SYSTEM_SCHEMA, is_schema};
-use braid_storage::{Catalog, TableDef};
+use braid_storage::{Catalog, CatalogSequence, TableDef};
 use sqlparser::ast::ObjectName;
 
 use crate::names::{SCHEMA_NAME, table_parts};
@@ -20,6 +20,8 @@ use crate::{EngineError, SqlState};
 pub(crate) enum Named {
     /// A table of users.
     Table(Arc<TableDef>),
+    /// A sequence.
+    Sequence(CatalogSequence),
     /// A relation of the system of this name.
     System(String, SystemKind),
     /// Nothing: the schema, if the name has one, and the name.
@@ -33,6 +35,22 @@ pub(crate) enum SystemKind {
     Table,
     /// It is a query over others.
     View,
+}
+
+/// What becomes of a table, or what else a statement names, that does not exist.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Missing {
+    /// It is an error.
+    Refused,
+    /// IF EXISTS: it is passed over.
+    Skipped,
+}
+
+impl Missing {
+    /// From whether the statement says IF EXISTS.
+    pub fn of(if_exists: bool) -> Self {
+        if if_exists { Self::Skipped } else { Self::Refused }
+    }
 }
 
 /// The search path of a session.
@@ -74,7 +92,7 @@ pub(crate) fn named_table(
 ) -> Result<Named, EngineError> {
     let (schema, table) = table_parts(name, context.database_name())?;
     let in_schema = |schema: &str| match schema {
-        SCHEMA_NAME => snapshot.table(&table).map(|version| Named::Table(version.def.clone())),
+        SCHEMA_NAME => of_users(snapshot, &table),
         _ => system_kind(context, schema, &table).map(|kind| Named::System(table.clone(), kind)),
     };
     let found = match &schema {
@@ -82,6 +100,12 @@ pub(crate) fn named_table(
         None => search_path(context).searched().find_map(in_schema),
     };
     Ok(found.unwrap_or_else(|| Named::Nothing(schema, table.clone())))
+}
+
+/// What a name means in schema `public`.
+fn of_users(snapshot: &Catalog, name: &str) -> Option<Named> {
+    let table = snapshot.table(name).map(|version| Named::Table(version.def.clone()));
+    table.or_else(|| snapshot.sequence_named(name).map(|known| Named::Sequence(known.clone())))
 }
 
 /// The kind of a system relation; `None` if there is none of this name.
@@ -103,14 +127,12 @@ impl Named {
     pub fn into_filled(self) -> Result<Arc<TableDef>, EngineError> {
         match self {
             Self::Table(def) => Ok(def),
+            Self::Sequence(known) => Err(wrong(format!("cannot change sequence \"{}\"", known.definition.name))),
             Self::System(name, _) => Err(EngineError::new(
                 SqlState::WrongObjectType,
                 format!("\"{name}\" is a system catalog and cannot be changed"),
             )),
-            Self::Nothing(schema, name) => {
-                let written = schema.map_or_else(|| name.clone(), |schema| format!("{schema}.{name}"));
-                Err(EngineError::new(SqlState::UndefinedTable, format!("relation \"{written}\" does not exist")))
-            }
+            Self::Nothing(schema, name) => Err(nothing(schema, &name)),
         }
     }
 
@@ -118,6 +140,7 @@ impl Named {
     pub fn into_copied(self) -> Result<Arc<TableDef>, EngineError> {
         match self {
             Self::Nothing(Some(schema), _) if !is_schema(&schema) => Err(no_schema(&schema)),
+            Self::Sequence(known) => Err(wrong(format!("cannot copy to sequence \"{}\"", known.definition.name))),
             other => other.into_filled(),
         }
     }
@@ -129,6 +152,7 @@ impl Named {
     pub fn into_truncated(self) -> Result<String, EngineError> {
         match self {
             Self::Table(def) => Ok(def.name.clone()),
+            Self::Sequence(known) => Err(no_table(&known.definition.name)),
             Self::System(name, SystemKind::Table) => Err(no_permission(&name)),
             Self::System(name, SystemKind::View) => Err(no_table(&name)),
             missing @ Self::Nothing(..) => missing.into_copied().map(|def| def.name.clone()),
@@ -142,6 +166,9 @@ impl Named {
     pub fn into_dropped(self) -> Result<String, EngineError> {
         match self {
             Self::Table(def) => Ok(def.name.clone()),
+            Self::Sequence(known) => {
+                Err(no_table(&known.definition.name).with_hint("Use DROP SEQUENCE to remove a sequence."))
+            }
             Self::System(name, SystemKind::Table) => Err(no_permission(&name)),
             Self::System(name, SystemKind::View) => Err(no_table(&name).with_hint("Use DROP VIEW to remove a view.")),
             Self::Nothing(Some(schema), _) if !is_schema(&schema) => Err(no_schema(&schema)),
@@ -150,6 +177,74 @@ impl Named {
             }
         }
     }
+}
+
+impl Named {
+    /// The sequence that is to be changed.
+    ///
+    /// # Errors
+    /// If it is none.
+    pub fn into_sequence(self) -> Result<CatalogSequence, EngineError> {
+        match self {
+            Self::Sequence(known) => Ok(known),
+            Self::Table(def) => Err(no_sequence(&def.name)),
+            Self::System(name, SystemKind::Table) => Err(no_permission(&name)),
+            Self::System(name, SystemKind::View) => Err(no_sequence(&name)),
+            Self::Nothing(schema, name) => Err(nothing(schema, &name)),
+        }
+    }
+
+    /// The sequence that is to be dropped.
+    ///
+    /// # Errors
+    /// If it is none.
+    pub fn into_dropped_sequence(self) -> Result<CatalogSequence, EngineError> {
+        match self {
+            Self::Sequence(known) => Ok(known),
+            Self::Table(def) => Err(no_sequence(&def.name).with_hint("Use DROP TABLE to remove a table.")),
+            Self::System(name, SystemKind::Table) => {
+                Err(no_sequence(&name).with_hint("Use DROP TABLE to remove a table."))
+            }
+            Self::System(name, SystemKind::View) => {
+                Err(no_sequence(&name).with_hint("Use DROP VIEW to remove a view."))
+            }
+            Self::Nothing(Some(schema), _) if !is_schema(&schema) => Err(no_schema(&schema)),
+            Self::Nothing(_, name) => {
+                Err(EngineError::new(SqlState::UndefinedTable, format!("sequence \"{name}\" does not exist")))
+            }
+        }
+    }
+
+    /// The table with a column that is to own a sequence.
+    ///
+    /// # Errors
+    /// If it is none of users' tables.
+    pub fn into_owner(self) -> Result<Arc<TableDef>, EngineError> {
+        match self {
+            Self::Sequence(known) => {
+                let message = format!("sequence cannot be owned by relation \"{}\"", known.definition.name);
+                Err(wrong(message).with_detail("This operation is not supported for sequences."))
+            }
+            Self::System(..) => {
+                let message = "sequence must be in same schema as table it is linked to";
+                Err(EngineError::new(SqlState::ObjectNotInPrerequisiteState, message))
+            }
+            other => other.into_copied(),
+        }
+    }
+}
+
+fn wrong(message: String) -> EngineError {
+    EngineError::new(SqlState::WrongObjectType, message)
+}
+
+fn no_sequence(name: &str) -> EngineError {
+    wrong(format!("\"{name}\" is not a sequence"))
+}
+
+fn nothing(schema: Option<String>, name: &str) -> EngineError {
+    let written = schema.map_or_else(|| name.to_owned(), |schema| format!("{schema}.{name}"));
+    EngineError::new(SqlState::UndefinedTable, format!("relation \"{written}\" does not exist"))
 }
 
 fn no_permission(catalog: &str) -> EngineError {

@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use braid_base::TableId;
-use braid_storage::{Catalog, StoreError, WriteSet};
+use braid_storage::{Catalog, CatalogSequence, SequenceScope, StoreError, WriteSet};
 
 use crate::notifications::PendingMark;
 use crate::settings::SettingValues;
@@ -307,6 +307,11 @@ impl Transaction {
     /// Whether types were renamed: no further statement of the transaction would see their names.
     pub fn renames_types(&self) -> bool {
         self.writes.as_ref().is_some_and(|own| own.set.renames_types())
+    }
+
+    /// A sequence as the transaction sees it; `None` if it has changed nothing.
+    pub fn sequence(&self, committed: &Catalog, id: TableId) -> Option<Option<(CatalogSequence, SequenceScope)>> {
+        self.writes.as_ref().map(|own| own.set.sequence(committed, id))
     }
 
     /// Takes the changes out, to make more; `None` if there are none.

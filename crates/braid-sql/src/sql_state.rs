@@ -57,6 +57,10 @@ sql_states! {
     CardinalityViolation = "21000",
     /// A text longer than varchar(n) or char(n) allows.
     StringRightTruncation = "22001",
+    /// A sequence has no further number.
+    SequenceGeneratorLimitExceeded = "2200H",
+    /// A value for a column whose values are always generated.
+    GeneratedAlways = "428C9",
     /// A number outside its type's range.
     NumericOutOfRange = "22003",
     /// A date or time outside its type's range, or no date or time at all.

@@ -1,4 +1,4 @@
-//! The catalog: all tables and enumerated types of one state of the database, by name and by id.
+//! The catalog: all tables, sequences and enumerated types of one state of the database, by name and by id.
 //!
 //! A [`Catalog`] never changes. A commit makes a new one that shares the versions of the tables it did not touch, and
 //! swaps it in; holders of the old one go on seeing the old tables.
@@ -8,7 +8,8 @@ use std::sync::Arc;
 
 use braid_base::{ColumnId, EnumType, EnumTypeId, EnumTypeRef, TableId};
 
-use crate::manifest::{ChunkEntry, ManifestHeader, NextIds, encode_table};
+use crate::manifest::{ChunkEntry, ManifestHeader, NextIds, encode_system, encode_table};
+use crate::sequences::{SequenceCounter, SequenceDef, SequenceOwner, SequenceState, SequenceUse};
 use crate::{ColumnDef, ColumnType, DistinctCount, StoreError, TableDef, TableVersion};
 
 /// What CREATE TABLE asks for.
@@ -30,6 +31,7 @@ pub struct Catalog {
     ids: HashMap<String, TableId>,
     types: Arc<BTreeMap<u32, CatalogType>>,
     types_changed: u64,
+    sequences: Arc<BTreeMap<TableId, CatalogSequence>>,
 }
 
 /// An enumerated type of a catalog.
@@ -39,6 +41,17 @@ pub struct CatalogType {
     pub id: EnumTypeId,
     /// What it is in this one.
     pub definition: Arc<EnumType>,
+}
+
+/// A sequence of a catalog.
+#[derive(Clone, Debug)]
+pub struct CatalogSequence {
+    /// What it is in this state of the database.
+    pub definition: Arc<SequenceDef>,
+    /// Where it stands, in all states in which it was not restarted.
+    pub counter: Arc<SequenceCounter>,
+    /// Where it stands after a crash.
+    pub(crate) reserved: SequenceState,
 }
 
 /// A table of a catalog.
@@ -55,9 +68,8 @@ impl Catalog {
         types: BTreeMap<u32, CatalogType>,
         entries: impl IntoIterator<Item = TableEntry>,
     ) -> Self {
-        let types = Arc::new(types);
-        let mut catalog =
-            Self { sequence, entries: BTreeMap::new(), ids: HashMap::new(), types, types_changed: sequence };
+        let (types, entries_by_id, ids, sequences) = (Arc::new(types), BTreeMap::new(), HashMap::new(), Arc::default());
+        let mut catalog = Self { sequence, entries: entries_by_id, ids, types, types_changed: sequence, sequences };
         entries.into_iter().for_each(|entry| catalog.insert(entry));
         catalog
     }
@@ -103,6 +115,38 @@ impl Catalog {
         self.types_changed
     }
 
+    /// All sequences, oldest first.
+    pub fn sequences(&self) -> impl ExactSizeIterator<Item = &CatalogSequence> {
+        self.sequences.values()
+    }
+
+    /// The sequence called `name`, exactly as stored.
+    pub fn sequence_named(&self, name: &str) -> Option<&CatalogSequence> {
+        self.sequences.values().find(|known| known.definition.name == name)
+    }
+
+    /// The sequence with the id `id`.
+    pub fn sequence_by_id(&self, id: TableId) -> Option<&CatalogSequence> {
+        self.sequences.get(&id)
+    }
+
+    /// The sequences that a column owns.
+    pub fn sequences_of(&self, table: TableId, column: ColumnId) -> impl Iterator<Item = &CatalogSequence> {
+        let is_owner = move |owner: SequenceOwner| owner.table == table && owner.column == column;
+        self.sequences.values().filter(move |known| known.definition.owner.is_some_and(is_owner))
+    }
+
+    /// How the values of an identity column are generated; `None` for other columns.
+    pub fn identity_of(&self, table: TableId, column: ColumnId) -> Option<SequenceUse> {
+        let usages = self.sequences_of(table, column).filter_map(|known| known.definition.owner);
+        usages.map(|owner| owner.usage).find(|usage| *usage != SequenceUse::Owned)
+    }
+
+    /// Whether a table or a sequence has this name.
+    pub fn has_relation(&self, name: &str) -> bool {
+        self.table(name).is_some() || self.sequence_named(name).is_some()
+    }
+
     /// The columns of an enumerated type, with their tables.
     pub fn columns_of_type(&self, id: EnumTypeId) -> impl Iterator<Item = (&TableDef, &ColumnDef)> {
         let columns =
@@ -110,8 +154,11 @@ impl Catalog {
         columns.filter(move |(_, column)| column.column_type == ColumnType::Enum(EnumTypeRef::Open(id)))
     }
 
-    /// Checks that a new table has a name that no type has, and columns of types that exist.
+    /// Checks that a new table has a name that no type and no sequence has, and columns of types that exist.
     pub(crate) fn check_types_of(&self, def: &TableDef) -> Result<(), StoreError> {
+        if self.sequence_named(&def.name).is_some() {
+            return Err(StoreError::TableExists { table: def.name.clone() });
+        }
         let is_named =
             |known: &CatalogType| known.definition.name == def.name || known.definition.array_name == def.name;
         if self.types.values().any(is_named) {
@@ -143,6 +190,31 @@ impl Catalog {
         self.types_changed = self.sequence;
     }
 
+    /// All sequences by their ids.
+    pub(crate) fn sequences_by_id(&self) -> &BTreeMap<TableId, CatalogSequence> {
+        &self.sequences
+    }
+
+    /// Puts these sequences in the place of its own, without those whose owners are gone.
+    pub(crate) fn set_sequences(&mut self, sequences: BTreeMap<TableId, CatalogSequence>) {
+        self.sequences = Arc::new(sequences);
+        self.drop_orphaned_sequences();
+    }
+
+    /// Removes the sequences whose owners are gone: after a table or a column was dropped.
+    pub(crate) fn drop_orphaned_sequences(&mut self) {
+        let is_gone = |known: &CatalogSequence| {
+            let owner = known.definition.owner;
+            owner.is_some_and(|owner| {
+                self.by_id(owner.table).is_none_or(|of| of.def.column_by_id(owner.column).is_none())
+            })
+        };
+        if self.sequences.values().any(is_gone) {
+            let kept = self.sequences.iter().filter(|(_, known)| !is_gone(known));
+            self.sequences = Arc::new(kept.map(|(id, known)| (*id, known.clone())).collect());
+        }
+    }
+
     /// Makes the definitions of this state those that all statements see.
     pub(crate) fn announce_types(&self, before: &Self) {
         if !self.has_types_of(before) {
@@ -163,6 +235,21 @@ impl Catalog {
     /// The entries of all tables, by ascending id.
     pub(crate) fn entries(&self) -> impl Iterator<Item = &Arc<TableEntry>> {
         self.entries.values()
+    }
+
+    /// Whether the sequences are those of another state, and stand where they do there after a crash.
+    pub(crate) fn has_sequences_of(&self, other: &Self) -> bool {
+        let is_same = |(one, other): (&CatalogSequence, &CatalogSequence)| {
+            Arc::ptr_eq(&one.definition, &other.definition) && one.reserved == other.reserved
+        };
+        let is_as_long = self.sequences.len() == other.sequences.len();
+        Arc::ptr_eq(&self.sequences, &other.sequences)
+            || is_as_long && self.sequences.values().zip(other.sequences.values()).all(is_same)
+    }
+
+    /// All sequences, by ascending id, and where they stand after a crash.
+    pub(crate) fn stored_sequences(&self) -> impl Iterator<Item = (Arc<SequenceDef>, SequenceState)> {
+        self.sequences.values().map(|known| (Arc::clone(&known.definition), known.reserved))
     }
 
     /// Whether the enumerated types are those of another state, unchanged.
@@ -197,8 +284,10 @@ impl Catalog {
     /// The bytes of the manifest of this state, which the records of this log follow.
     pub(crate) fn manifest_bytes(&self, next_ids: NextIds, log_number: u64) -> Vec<u8> {
         let sections: Vec<Vec<u8>> = self.entries.values().map(|entry| entry.section()).collect();
+        let types = self.types.values().map(|known| &*known.definition);
+        let sequences = self.sequences.values().map(|known| (&*known.definition, known.reserved));
         ManifestHeader { sequence: self.sequence, next_ids, log_number }
-            .assemble(self.types.values().map(|known| &*known.definition), sections.iter().map(Vec::as_slice))
+            .assemble(&encode_system(next_ids, types, sequences), sections.iter().map(Vec::as_slice))
     }
 
     fn insert(&mut self, entry: TableEntry) {
@@ -206,6 +295,18 @@ impl Catalog {
         let former = self.ids.insert(def.name.clone(), def.id);
         assert!(former.is_none_or(|former| former == def.id), "names are unique");
         self.entries.insert(def.id, Arc::new(entry));
+    }
+}
+
+impl CatalogSequence {
+    pub(crate) fn new(definition: Arc<SequenceDef>, counter: Arc<SequenceCounter>) -> Self {
+        let reserved = counter.reserved();
+        Self { definition, counter, reserved }
+    }
+
+    /// Whether it was neither changed nor restarted.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.definition, &other.definition) && Arc::ptr_eq(&self.counter, &other.counter)
     }
 }
 

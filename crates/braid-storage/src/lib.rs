@@ -30,6 +30,8 @@
 //! | `store` | a data directory that is open: its tables |
 //! | `column_changes`, `column_change_error` | ALTER TABLE of columns |
 //! | `type_changes` | CREATE, ALTER and DROP TYPE |
+//! | `sequences` | sequences: definitions, and where they stand |
+//! | `sequence_numbers`, `sequence_changes` | numbers given out; CREATE, ALTER and DROP SEQUENCE |
 //! | `table_appender` | rows on their way into a table |
 //! | `write_set` | what a transaction changes, what its statements see of it, and its commit |
 //! | `check` | whether everything on disk is as it was written |
@@ -66,6 +68,9 @@ mod sections;
 mod segment;
 mod segment_error;
 mod selection;
+mod sequence_changes;
+mod sequence_numbers;
+mod sequences;
 mod store;
 mod store_error;
 mod store_shared;
@@ -76,7 +81,7 @@ mod types;
 mod write_set;
 mod zone_map;
 
-pub use catalog::{Catalog, CatalogType, NewTable};
+pub use catalog::{Catalog, CatalogSequence, CatalogType, NewTable};
 pub use check::{CheckProgress, CheckReport, Fault, FaultKind};
 pub use checksum::checksum;
 pub use codec::Codec;
@@ -99,6 +104,11 @@ pub use scalar::Scalar;
 pub use segment::{EncodedSegment, NUMERIC_TAG, PreparedPredicate, Segment, encode_segment, encoded_numerics};
 pub use segment_error::SegmentError;
 pub use selection::Selection;
+pub use sequence_changes::SequenceChanges;
+pub use sequences::{
+    CounterState, Numbers, SequenceCounter, SequenceDef, SequenceOwner, SequenceScope, SequenceState, SequenceType,
+    SequenceUse,
+};
 pub use store::{Store, StoreOptions};
 pub use store_error::StoreError;
 pub use store_shared::{PRIVATE_CHUNKS, PRIVATE_SEQUENCE};

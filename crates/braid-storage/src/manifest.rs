@@ -20,6 +20,7 @@
 //! | 52 | 4 | number of tables |
 //! | 56 | 8 | from version 6 on: number of the first log whose records follow |
 //! | | | from version 4 on: the enumerated types, in the form of [`type_section`] |
+//! | | | from version 6 on: the sequences, in the form of [`sequence_section`] |
 //! | | | one section for each table |
 //! | length | | zeros up to a multiple of 4096 |
 //!
@@ -30,7 +31,7 @@
 //! The versions before are read as well; opening the directory writes the present one. Version 1 has no sketches; versions 1 and 2
 //! have no numerics without a precision as integers; versions 1 to 3 have no enumerated types; versions 1 to 4 have no deleted
 //! rows, the ids of their columns are the columns' ordinals, and each of their chunks has a segment of each column; versions 1 to
-//! 5 have no log and no chunks in memory.
+//! 5 have no log, no chunks in memory and no sequences.
 //!
 //! Deliberately not done: guessing. A wrong checksum is an error, not a
 //! reason to fall back to an older state: rows whose commit was reported would be gone without a word.
@@ -40,6 +41,7 @@ mod commit_record;
 mod deleted_rows_section;
 mod missing_value;
 mod scalars;
+mod sequence_section;
 mod sketch_section;
 mod table_section;
 mod type_section;
@@ -52,12 +54,15 @@ use braid_base::{ChunkId, EnumType, EnumTypeRef, SEGMENT_ALIGN_BYTES};
 
 use crate::checksum::checksum;
 use crate::data_file_header::DataFileId;
+use crate::sequences::{SequenceDef, SequenceState};
 use crate::{ColumnDef, ColumnType, DeletedRows, DistinctSketch, ManifestError, SegmentMeta, TableDef};
 
 use byte_reader::ByteReader;
 pub use commit_record::{CommitRecord, SketchChange, TableChange};
+pub use sequence_section::ManifestSequence;
+use sequence_section::put_sequences;
 pub(crate) use table_section::{ChunkEntry, encode_table};
-pub(crate) use type_section::encode_types;
+use type_section::encode_types;
 
 /// The version of the manifest's format that is written.
 pub const FORMAT_VERSION: u32 = 6;
@@ -76,6 +81,8 @@ const TYPES_SINCE: u32 = 4;
 
 /// The first version with a log.
 const LOG_SINCE: u32 = 6;
+/// The first version with sequences.
+const SEQUENCES_SINCE: u32 = 6;
 
 /// One state of the database, as plain data: files are named by id, nothing is opened.
 #[derive(Clone, Debug, PartialEq)]
@@ -88,6 +95,8 @@ pub struct Manifest {
     pub log_number: u64,
     /// All enumerated types, by ascending oid.
     pub types: Vec<EnumType>,
+    /// All sequences, by ascending id.
+    pub sequences: Vec<ManifestSequence>,
     /// All tables, by ascending id. Their columns name types by their oids.
     pub tables: Vec<ManifestTable>,
 }
@@ -149,14 +158,20 @@ impl Manifest {
     /// The manifest of a new data directory.
     pub fn empty() -> Self {
         let next_ids = NextIds { file: 1, table: 1, type_oid: FIRST_TYPE_OID };
-        Self { sequence: 0, next_ids, log_number: 1, types: Vec::new(), tables: Vec::new() }
+        let (types, sequences, tables) = Default::default();
+        Self { sequence: 0, next_ids, log_number: 1, types, sequences, tables }
     }
 
     /// The bytes of the manifest file.
     pub fn encode(&self) -> Vec<u8> {
         let sections: Vec<Vec<u8>> = self.tables.iter().map(ManifestTable::encode).collect();
+        let system = encode_system(
+            self.next_ids,
+            self.types.iter(),
+            self.sequences.iter().map(|known| (&known.def, known.state)),
+        );
         ManifestHeader { sequence: self.sequence, next_ids: self.next_ids, log_number: self.log_number }
-            .assemble(self.types.iter(), sections.iter().map(Vec::as_slice))
+            .assemble(&system, sections.iter().map(Vec::as_slice))
     }
 
     /// Reads the bytes of a manifest file, checking everything that can be checked without the data files.
@@ -197,6 +212,10 @@ impl Manifest {
             ..TYPES_SINCE => (FIRST_TYPE_OID, Vec::new()),
             _ => type_section::decode_types(&mut reader)?,
         };
+        let sequences = match version {
+            ..SEQUENCES_SINCE => Vec::new(),
+            _ => sequence_section::decode_sequences(&mut reader, next_table_id)?,
+        };
         let mut tables: Vec<ManifestTable> =
             Vec::with_capacity(reader.bounded_capacity(table_count, table_section::BYTES_MIN));
         for _ in 0..table_count {
@@ -210,7 +229,7 @@ impl Manifest {
             return Err(reader.malformed(format!("{} bytes after the last table", reader.remaining())));
         }
         let next_ids = NextIds { file: next_file_id, table: next_table_id, type_oid: next_type_oid };
-        let manifest = Self { sequence, next_ids, log_number, types, tables };
+        let manifest = Self { sequence, next_ids, log_number, types, sequences, tables };
         manifest.validate().map_err(|what| reader.malformed(what))?;
         Ok(manifest)
     }
@@ -223,6 +242,10 @@ impl Manifest {
             let def = &table.def;
             if def.id.0 >= self.next_ids.table {
                 return Err(format!("table id {} is not given out", def.id));
+            }
+            let is_sequence = |known: &&ManifestSequence| known.def.id == def.id || known.def.name == def.name;
+            if let Some(known) = self.sequences.iter().find(is_sequence) {
+                return Err(format!("table and sequence \"{}\" are one", known.def.name));
             }
             if !names.insert(&def.name) {
                 return Err(format!("two tables or types are called \"{}\"", def.name));
@@ -266,7 +289,18 @@ impl ManifestTable {
     }
 }
 
-/// What a manifest says besides its types and tables.
+/// The types and sequences as a manifest has them, by ascending oid and id.
+pub(crate) fn encode_system<'a>(
+    next_ids: NextIds,
+    types: impl ExactSizeIterator<Item = &'a EnumType>,
+    sequences: impl ExactSizeIterator<Item = (&'a SequenceDef, SequenceState)>,
+) -> Vec<u8> {
+    let mut system = encode_types(next_ids.type_oid, types);
+    put_sequences(&mut system, sequences);
+    system
+}
+
+/// What a manifest says besides its types, sequences and tables.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ManifestHeader {
     pub(crate) sequence: u64,
@@ -275,15 +309,14 @@ pub(crate) struct ManifestHeader {
 }
 
 impl ManifestHeader {
-    /// The bytes of a manifest file made of `types`, by ascending oid, and of `sections`, which [`encode_table`] wrote, by ascending
-    /// table id.
+    /// The bytes of a manifest file made of `system`, which [`encode_system`] wrote, and of `sections`, which [`encode_table`] wrote, by
+    /// ascending table id.
     pub(crate) fn assemble<'a>(
         &self,
-        types: impl ExactSizeIterator<Item = &'a EnumType>,
+        system: &[u8],
         sections: impl ExactSizeIterator<Item = &'a [u8]> + Clone,
     ) -> Vec<u8> {
-        let types = encode_types(self.next_ids.type_oid, types);
-        let length = HEADER_BYTES + size_of::<u64>() + types.len() + sections.clone().map(<[u8]>::len).sum::<usize>();
+        let length = HEADER_BYTES + size_of::<u64>() + system.len() + sections.clone().map(<[u8]>::len).sum::<usize>();
         let mut out = Vec::with_capacity(length.next_multiple_of(SEGMENT_ALIGN_BYTES));
         out.extend_from_slice(&MAGIC);
         out.extend_from_slice(&FORMAT_VERSION.to_le_bytes());
@@ -296,7 +329,7 @@ impl ManifestHeader {
         out.extend_from_slice(&(sections.len() as u32).to_le_bytes());
         assert_eq!(out.len(), HEADER_BYTES, "the header is as long as its table says");
         out.extend_from_slice(&self.log_number.to_le_bytes());
-        out.extend_from_slice(&types);
+        out.extend_from_slice(system);
         sections.for_each(|section| out.extend_from_slice(section));
         let sum = checksum(&out[CHECKED_FROM..]);
         out[16..24].copy_from_slice(&sum.to_le_bytes());

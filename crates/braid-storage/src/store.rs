@@ -16,20 +16,21 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-use braid_base::{EnumType, EnumTypeId, EnumTypeRef};
+use braid_base::{EnumType, EnumTypeId, EnumTypeRef, TableId};
 use braid_io::durable::ReplaceError;
 use braid_io::{Device, IoError};
 use futures::future::BoxFuture;
 
-use crate::catalog::{Catalog, CatalogType, NewTable, TableEntry};
+use crate::catalog::{Catalog, CatalogSequence, CatalogType, NewTable, TableEntry};
 use crate::commit_log::log_writer::LogWriter;
 use crate::commit_log::recovery::{LogEnd, Recovered, recover};
 use crate::data_directory::DataDirectory;
 use crate::data_file::DataFile;
 use crate::data_file_header::DataFileId;
 use crate::log_file::{LOG_HEADER_BYTES, encode_empty_log};
-use crate::manifest::{Manifest, ManifestTable};
+use crate::manifest::{Manifest, ManifestSequence, ManifestTable};
 use crate::missing_segments::MissingSegments;
+use crate::sequences::SequenceCounter;
 use crate::store_shared::StoreShared;
 use crate::table_appender::TableAppender;
 use crate::{ChunkMeta, ColumnType, DistinctCount, StoreError, TableDef, TableVersion};
@@ -215,6 +216,7 @@ fn remove_orphans(directory: &DataDirectory, manifest: &Manifest) -> Result<u64,
 fn open_tables(directory: &Arc<DataDirectory>, manifest: Manifest) -> Result<Catalog, StoreError> {
     let mut entries = Vec::with_capacity(manifest.tables.len());
     let types = open_types(manifest.types);
+    let sequences = open_sequences(manifest.sequences);
     for table in manifest.tables {
         let ManifestTable { mut def, next_chunk_id, sequence, chunks, sketches } = table;
         resolve_types(&mut def, &types);
@@ -239,7 +241,16 @@ fn open_tables(directory: &Arc<DataDirectory>, manifest: Manifest) -> Result<Cat
         let version = TableVersion::new(Arc::new(def), opened.into(), sequence, distinct);
         entries.push(TableEntry::new(Arc::new(version), next_chunk_id));
     }
-    Ok(Catalog::new(manifest.sequence, types, entries))
+    let mut catalog = Catalog::new(manifest.sequence, types, entries);
+    catalog.set_sequences(sequences);
+    Ok(catalog)
+}
+
+fn open_sequences(sequences: Vec<ManifestSequence>) -> BTreeMap<TableId, CatalogSequence> {
+    let opened = sequences.into_iter().map(|ManifestSequence { def, state }| {
+        (def.id, CatalogSequence::new(Arc::new(def), SequenceCounter::new(state)))
+    });
+    opened.collect()
 }
 
 fn open_types(types: Vec<EnumType>) -> BTreeMap<u32, CatalogType> {

@@ -93,6 +93,28 @@ pub enum StoreError {
     /// No oids are left for types and their labels: 2^30 have been given out.
     #[error("no object ids are left for types and labels")]
     TooManyTypes,
+    /// The last number of a sequence was given out.
+    #[error("nextval: reached {end} value of sequence \"{sequence}\" ({limit})")]
+    SequenceExhausted {
+        /// The sequence.
+        sequence: String,
+        /// `maximum`, or `minimum` of a descending sequence.
+        end: &'static str,
+        /// That number.
+        limit: i64,
+    },
+    /// A sequence was to be put to a number that it does not have.
+    #[error("setval: value {value} is out of bounds for sequence \"{sequence}\" ({min}..{max})")]
+    NumberOutOfBounds {
+        /// The sequence.
+        sequence: String,
+        /// The number.
+        value: i64,
+        /// Its smallest number.
+        min: i64,
+        /// Its largest number.
+        max: i64,
+    },
     /// CREATE TABLE with a definition that makes no sense.
     #[error("table \"{table}\" cannot be created: {reason}")]
     InvalidTable {

@@ -39,7 +39,7 @@ pub(crate) struct StoreShared {
     commits: Arc<Mutex<()>>,
     pub(crate) group_commit: GroupCommit,
     next_file_id: AtomicU64,
-    next_table_id: AtomicU32,
+    pub(crate) next_table_id: AtomicU32,
     pub(crate) next_type_oid: AtomicU32,
     next_private_sequence: AtomicU64,
     next_private_chunk: AtomicU32,
@@ -106,7 +106,7 @@ impl StoreShared {
                 column.nullable = false;
             }
         }
-        let id = TableId(self.next_table_id.fetch_add(1, Ordering::Relaxed));
+        let id = self.new_relation_id();
         let next_column_id = u16::try_from(columns.len()).unwrap_or(u16::MAX);
         columns.iter_mut().zip(0..).for_each(|(column, id)| column.id = ColumnId(id));
         let def = TableDef { id, name, columns, primary_key, next_column_id };

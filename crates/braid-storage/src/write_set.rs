@@ -9,6 +9,7 @@
 //! | [`table_writes`] | the rows for one table, until they are committed |
 //! | [`next_version`] | a table's version with added rows |
 //! | [`type_edits`] | changes of the enumerated types |
+//! | [`sequence_edits`] | changes of the sequences |
 //! | [`commit`] | the way of a write set into the newest catalog |
 //!
 //! Rules:
@@ -17,10 +18,11 @@
 //!    from [`PRIVATE_CHUNKS`](crate::PRIVATE_CHUNKS). So plans, results and segments that are kept by number are never taken for committed ones.
 //! 3. Files are doomed until a commit names them: they go with the last clone.
 //! 4. Added rows need no order among transactions. A table that was dropped or altered meanwhile, a name that was taken, or a type
-//!    that was changed by others fails the commit, and nothing of it is visible.
+//!    or sequence that was changed by others fails the commit, and nothing of it is visible.
 
 mod commit;
 mod next_version;
+mod sequence_edits;
 mod table_writes;
 mod type_edits;
 
@@ -38,6 +40,7 @@ use crate::table_appender::{AppendedRows, TableAppender, Target};
 use crate::{DeletedRows, Locked, RowDeletes, Store, StoreError, TableDef, TableVersion, TypeChanges};
 
 use next_version::NextVersion;
+use sequence_edits::SequenceEdits;
 use table_writes::{Base, TableWrites};
 use type_edits::TypeEdits;
 
@@ -47,6 +50,7 @@ pub struct WriteSet {
     shared: Arc<StoreShared>,
     tables: BTreeMap<TableId, TableWrites>,
     types: Option<TypeEdits>,
+    sequences: SequenceEdits,
     /// The locked rows, of all clones.
     locks: Option<Arc<LockOwner>>,
 }
@@ -79,12 +83,13 @@ impl Store {
 
 impl WriteSet {
     pub(crate) fn new(shared: Arc<StoreShared>) -> Self {
-        Self { shared, tables: BTreeMap::new(), types: None, locks: None }
+        let (tables, sequences) = Default::default();
+        Self { shared, tables, types: None, sequences, locks: None }
     }
 
     /// Whether nothing is changed.
     pub fn is_empty(&self) -> bool {
-        self.tables.is_empty() && self.types.is_none()
+        self.tables.is_empty() && self.types.is_none() && self.sequences.is_empty()
     }
 
     /// Whether there are rows that [`Self::view`] does not show before [`Self::settle`].
@@ -105,7 +110,7 @@ impl WriteSet {
     /// The definition of a new table.
     fn defined(&self, view: &Catalog, table: NewTable) -> Result<TableDef, StoreError> {
         let def = self.shared.define(table)?;
-        if view.table(&def.name).is_some() {
+        if view.has_relation(&def.name) {
             return Err(StoreError::TableExists { table: def.name });
         }
         view.check_types_of(&def)?;
@@ -304,6 +309,7 @@ impl WriteSet {
                 view.shadow(TableEntry::of_view(Arc::new(version)));
             }
         }
+        view.set_sequences(self.sequences.shown_on(base.sequences_by_id()));
         Arc::new(view)
     }
 }

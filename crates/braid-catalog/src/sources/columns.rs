@@ -1,11 +1,13 @@
-//! `pg_attribute` and `pg_attrdef`: columns of tables and of primary keys' indexes, and defaults.
+//! `pg_attribute` and `pg_attrdef`: columns of tables, sequences and primary keys' indexes, and defaults.
 
 use braid_sql::{SqlType, Value};
 use braid_storage::{Catalog, ColumnDef, TableDef};
 
+use super::sequences::identity_letter;
 use crate::column_types::sql_type_of;
 use crate::named_row::{NamedRow, letter, oid, small, text, yes};
 use crate::object_ids::{default_id, primary_key_index_id, server_view_id, table_object_id};
+use crate::sequence_references::shown_default;
 use crate::server_facts::ServerFacts;
 use crate::stored_types::stored_type;
 
@@ -14,12 +16,13 @@ pub(super) fn attributes(catalog: &Catalog, facts: &dyn ServerFacts) -> Vec<Name
     let mut rows = Vec::new();
     for table in catalog.tables() {
         let def = &table.def;
-        rows.extend(def.columns.iter().map(|column| column_of_table(def, column)));
+        rows.extend(def.columns.iter().map(|column| column_of_table(catalog, def, column)));
         let key_columns = def.primary_key.iter().filter_map(|column| def.column_by_id(*column));
         rows.extend(key_columns.enumerate().map(|(at, column)| {
             attribute(primary_key_index_id(def.id), at, &column.name, sql_type_of(column.column_type))
         }));
     }
+    rows.extend(super::sequences::attributes(catalog));
     for (at, view) in facts.views().iter().enumerate() {
         let columns = view.columns.iter().enumerate();
         rows.extend(columns.map(|(column, (name, sql_type))| attribute(server_view_id(at), column, name, *sql_type)));
@@ -28,15 +31,20 @@ pub(super) fn attributes(catalog: &Catalog, facts: &dyn ServerFacts) -> Vec<Name
 }
 
 /// A column of a table. Its number is its id, as PostgreSQL's numbers are not given out twice either.
-fn column_of_table(def: &TableDef, column: &ColumnDef) -> NamedRow {
+fn column_of_table(catalog: &Catalog, def: &TableDef, column: &ColumnDef) -> NamedRow {
     let number = usize::from(column.id.0);
     let mut row = attribute(table_object_id(def.id), number, &column.name, sql_type_of(column.column_type));
-    row.extend([("attnotnull", Value::Bool(!column.nullable)), ("atthasdef", Value::Bool(column.default.is_some()))]);
+    let identity = identity_letter(catalog, def.id, column.id);
+    row.extend([
+        ("attnotnull", Value::Bool(!column.nullable)),
+        ("atthasdef", Value::Bool(column.default.is_some() && identity.is_none())),
+    ]);
+    row.extend(identity.map(|identity| ("attidentity", letter(identity))));
     row
 }
 
 /// What columns of tables and of indexes have in common.
-fn attribute(relation: u32, at: usize, name: &str, sql_type: SqlType) -> NamedRow {
+pub(super) fn attribute(relation: u32, at: usize, name: &str, sql_type: SqlType) -> NamedRow {
     let stored = stored_type(sql_type.id);
     vec![
         ("attrelid", oid(relation)),
@@ -61,12 +69,14 @@ pub(super) fn defaults(catalog: &Catalog) -> Vec<NamedRow> {
     for table in catalog.tables() {
         for column in &table.def.columns {
             let at = usize::from(column.id.0);
-            if let Some(default) = &column.default {
+            if let Some(default) = &column.default
+                && identity_letter(catalog, table.def.id, column.id).is_none()
+            {
                 rows.push(vec![
                     ("oid", oid(default_id(table.def.id, at))),
                     ("adrelid", oid(table_object_id(table.def.id))),
                     ("adnum", small(at + 1)),
-                    ("adbin", text(default)),
+                    ("adbin", text(&shown_default(default, catalog))),
                 ]);
             }
         }

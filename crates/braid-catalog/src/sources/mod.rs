@@ -5,6 +5,7 @@
 //! | [`tables`] | `pg_class` |
 //! | [`columns`] | `pg_attribute`, `pg_attrdef` |
 //! | [`primary_keys`] | `pg_constraint`, `pg_index`, and the names of indexes |
+//! | [`sequences`] | `pg_sequence`, `pg_depend` |
 //! | [`types`] | `pg_type`, `pg_enum` |
 //! | [`roles`] | `pg_authid`, `pg_database` |
 //! | [`settings`] | `pg_settings` |
@@ -15,6 +16,7 @@ mod columns;
 mod prepared_statements;
 mod primary_keys;
 mod roles;
+pub(crate) mod sequences;
 mod sessions;
 mod settings;
 mod tables;
@@ -34,6 +36,8 @@ pub(crate) fn rows(relation: &str, catalog: &Catalog, facts: &dyn ServerFacts) -
         "pg_attrdef" => columns::defaults(catalog),
         "pg_constraint" => primary_keys::constraints(catalog),
         "pg_index" => primary_keys::indexes(catalog),
+        "pg_sequence" => sequences::sequences(catalog),
+        "pg_depend" => sequences::dependencies(catalog),
         "pg_type" => types::types(catalog),
         "pg_enum" => types::labels(catalog),
         "pg_authid" => roles::roles(facts),

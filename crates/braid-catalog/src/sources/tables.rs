@@ -1,9 +1,10 @@
-//! `pg_class`: tables and the indexes of their primary keys.
+//! `pg_class`: tables, sequences and the indexes of their primary keys.
 
 use braid_sql::Value;
-use braid_storage::{Catalog, TableVersion};
+use braid_storage::{Catalog, SequenceDef, TableVersion};
 
 use super::primary_keys::key_name;
+use super::sequences::SEQUENCE_COLUMNS;
 use crate::named_row::{NamedRow, letter, oid, small, text, yes};
 use crate::object_ids::{
     BOOTSTRAP_ROLE_ID, BTREE_ACCESS_METHOD_ID, HEAP_ACCESS_METHOD_ID, PUBLIC_NAMESPACE_ID, SYSTEM_NAMESPACE_ID,
@@ -14,14 +15,15 @@ use crate::server_facts::{ServerFacts, ServerView};
 /// Rows per page, for the number of pages of a table. It is an estimate, like PostgreSQL's between two ANALYZEs.
 const ROWS_PER_PAGE: u64 = 100;
 
-/// The rows of all tables, of their primary keys and of the server's views.
+/// The rows of all tables and sequences, of their primary keys and of the server's views.
 pub(super) fn classes(catalog: &Catalog, facts: &dyn ServerFacts) -> Vec<NamedRow> {
     let keyed = catalog.tables().filter(|table| !table.def.primary_key.is_empty());
     let tables = catalog.tables().map(|table| class_of_table(table));
     let keys = keyed.map(|table| class_of_key(catalog, table));
     let views = facts.views();
     let views = views.iter().enumerate().map(|(at, view)| class_of_view(at, view));
-    tables.chain(keys).chain(views).collect()
+    let sequences = catalog.sequences().map(|known| class_of_sequence(&known.definition));
+    tables.chain(sequences).chain(keys).chain(views).collect()
 }
 
 fn class_of_view(at: usize, view: &ServerView) -> NamedRow {
@@ -41,6 +43,17 @@ fn class_of_table(table: &TableVersion) -> NamedRow {
         ("relhasindex", Value::Bool(!def.primary_key.is_empty())),
         ("relkind", letter(b'r')),
         ("relreplident", letter(b'd')),
+    ]);
+    row
+}
+
+fn class_of_sequence(def: &SequenceDef) -> NamedRow {
+    let mut row = class(&def.name, table_object_id(def.id), SEQUENCE_COLUMNS.len());
+    row.extend([
+        ("relpages", Value::Int4(1)),
+        ("reltuples", Value::Float4(1.0)),
+        ("relkind", letter(b'S')),
+        ("relreplident", letter(b'n')),
     ]);
     row
 }

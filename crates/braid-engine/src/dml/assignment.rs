@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, new_null_array};
+use arrow::compute::concat;
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::{RecordBatch, RecordBatchOptions};
 use braid_sql::input::time_zones::TimeZone;
@@ -62,14 +63,47 @@ impl Assignment {
 
     /// A batch of converted arrays, with the default for a missing array.
     pub fn assemble(&self, arrays: Vec<Option<ArrayRef>>, row_count: usize) -> Result<RecordBatch, EngineError> {
-        let columns = arrays.into_iter().enumerate().map(|(at, array)| match (array, &self.defaults[at]) {
+        let mut defaults = self.default_values(&arrays, row_count)?;
+        let columns = arrays.into_iter().enumerate().map(|(at, array)| match (array, defaults[at].take()) {
             (Some(array), _) => self.check_nulls(at, array),
-            (None, Some(default)) => self.convert_column(at, &default.values(row_count)?),
+            (None, Some(default)) => self.convert_column(at, &default),
             (None, None) => self.check_nulls(at, new_null_array(&self.def.columns[at].column_type.arrow(), row_count)),
         });
         let columns = columns.collect::<Result<Vec<_>, _>>()?;
         let options = RecordBatchOptions::new().with_row_count(Some(row_count));
         Ok(RecordBatch::try_new_with_options(self.schema.clone(), columns, &options)?)
+    }
+
+    /// The defaults of the columns without an array. Several volatile ones are computed row by row: they may be numbers of one sequence.
+    fn default_values(
+        &self,
+        arrays: &[Option<ArrayRef>],
+        row_count: usize,
+    ) -> Result<Vec<Option<ArrayRef>>, EngineError> {
+        let is_missing = |at: &usize| arrays[*at].is_none() && self.defaults[*at].is_some();
+        let is_volatile = |at: &usize| self.defaults[*at].as_ref().is_some_and(AssignedExpression::is_volatile);
+        let missing: Vec<usize> = (0..arrays.len()).filter(is_missing).collect();
+        let by_row: Vec<usize> = missing.iter().copied().filter(is_volatile).collect();
+        let mut values = vec![None; arrays.len()];
+        if by_row.len() > 1 && row_count > 1 {
+            let rows: Vec<Vec<Option<ArrayRef>>> =
+                (0..row_count).map(|_| self.values_of(&by_row, 1)).collect::<Result<_, _>>()?;
+            for (place, at) in by_row.iter().enumerate() {
+                let pieces: Vec<&dyn Array> = rows.iter().filter_map(|row| row[place].as_deref()).collect();
+                values[*at] = Some(concat(&pieces)?);
+            }
+        }
+        let rest: Vec<usize> = missing.into_iter().filter(|at| values[*at].is_none()).collect();
+        for (at, value) in rest.iter().zip(self.values_of(&rest, row_count)?) {
+            values[*at] = value;
+        }
+        Ok(values)
+    }
+
+    /// The defaults of some columns.
+    fn values_of(&self, columns: &[usize], row_count: usize) -> Result<Vec<Option<ArrayRef>>, EngineError> {
+        let value = |at: &usize| self.defaults[*at].as_ref().map(|default| default.values(row_count)).transpose();
+        columns.iter().map(value).collect()
     }
 
     /// One array for the table's column `at`.

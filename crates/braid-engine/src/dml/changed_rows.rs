@@ -20,6 +20,7 @@ use sqlparser::ast::{
 
 use super::assignment::Assignment;
 use super::changes::Changes;
+use super::identities::Identities;
 use crate::bound_parameters::BoundParameters;
 use crate::front_end::{self, ReturnedRows, ReturningList, StatementTables, StoredIn};
 use crate::interrupt::Interrupt;
@@ -34,6 +35,7 @@ pub(super) const ATTEMPTS_MAX: usize = 1000;
 #[derive(Debug)]
 pub(super) struct Target {
     pub def: Arc<TableDef>,
+    pub identities: Identities,
     alias: Option<Ident>,
     relation: TableWithJoins,
 }
@@ -50,7 +52,9 @@ impl Target {
         if !written.joins.is_empty() || alias.as_ref().is_some_and(|alias| !alias.columns.is_empty()) {
             return Err(refused());
         }
-        let def = named_table(context, &context.snapshot(), name)?.into_filled()?;
+        let snapshot = context.snapshot();
+        let def = named_table(context, &snapshot, name)?.into_filled()?;
+        let identities = Identities::of(&snapshot, &def);
         let quoted = |name: &str| Ident::with_quote('"', name);
         let alias = alias.as_ref().map(|alias| alias.name.clone());
         let mut relation = written.clone();
@@ -60,7 +64,7 @@ impl Target {
             own_name.span = span.unwrap_or(own_name.span);
             *name = ObjectName::from(vec![quoted(CHANGED_TABLE_SCHEMA), own_name]);
         }
-        Ok(Self { def, alias, relation })
+        Ok(Self { def, identities, alias, relation })
     }
 
     /// The table with the identities of its rows, as an item of FROM.

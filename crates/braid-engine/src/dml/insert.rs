@@ -12,12 +12,14 @@ use sqlparser::ast::{Ident, Insert, ObjectName, ObjectNamePart, Query, SetExpr, 
 use super::assignment::Assignment;
 use super::changed_rows::{Changed, Part, simplest_query};
 use super::changes::Changes;
-use super::values::{ValueRows, has_default, spell_out_default};
+use super::identities::Identities;
+use super::values::{ValueRows, has_default, is_default, spell_out_default};
 use crate::bound_parameters::BoundParameters;
 use crate::front_end::{self, DescribedPart, PartQuery, ReturnedQuery, ReturningList, StatementTables, StoredIn};
 use crate::interrupt::Interrupt;
 use crate::names::columns_named;
 use crate::outcome::ParameterType;
+use crate::statement::Overriding;
 use crate::statement_context::StatementContext;
 use crate::table_names::named_table;
 use crate::{EngineError, Outcome, Prepared, SqlState, Statement};
@@ -32,6 +34,8 @@ struct Target<'a> {
     /// The names of the columns, if the statement lists them.
     listed: Vec<&'a Ident>,
     returning: Option<Arc<ReturningList>>,
+    identities: Identities,
+    overriding: Option<Overriding>,
 }
 
 /// How rows become rows of the table.
@@ -68,7 +72,7 @@ pub(super) async fn add(
     changes: &mut Changes,
 ) -> Result<Changed, EngineError> {
     let Part { context, statement, parameters, tables } = part;
-    let target = Target::of(context, with, insert)?;
+    let target = Target::of(context, statement, with, insert)?;
     let mut appender = context.append(&target.def);
     let (mut returned, mut count) = (None, 0);
     if let Some(batch) = target.plain_rows(context, statement, parameters)? {
@@ -109,7 +113,7 @@ pub(super) async fn describe(
     tables: &StatementTables,
     declared: &[Option<SqlType>],
 ) -> Result<DescribedPart, EngineError> {
-    let target = Target::of(context, with, insert)?;
+    let target = Target::of(context, statement, with, insert)?;
     let stored_in = target.stored_in_part(tables)?;
     let query = match (&stored_in, &target.returning) {
         (Some(stored_in), _) => PartQuery::Stored(stored_in),
@@ -126,7 +130,7 @@ pub(crate) async fn prepare(
     (with, insert): (Option<&With>, &Insert),
     declared: &[Option<ParameterType>],
 ) -> Result<Prepared, EngineError> {
-    let target = Target::of(context, with, insert)?;
+    let target = Target::of(context, statement, with, insert)?;
     match (target.stored_in()?, &target.returning) {
         (Some(stored_in), _) => front_end::describe_stored(context, statement, &stored_in, declared).await,
         (None, Some(list)) => front_end::describe_returning(context, statement, list, declared).await,
@@ -135,7 +139,12 @@ pub(crate) async fn prepare(
 }
 
 impl<'a> Target<'a> {
-    fn of(context: &StatementContext, with: Option<&With>, insert: &'a Insert) -> Result<Self, EngineError> {
+    fn of(
+        context: &StatementContext,
+        statement: &Statement,
+        with: Option<&With>,
+        insert: &'a Insert,
+    ) -> Result<Self, EngineError> {
         check_clauses(insert)?;
         let TableObject::TableName(name) = &insert.table else {
             return Err(EngineError::unsupported("INSERT into anything but a table is not supported"));
@@ -153,7 +162,26 @@ impl<'a> Target<'a> {
             Some(items) => Some(Arc::new(ReturningList::new(items, &def, alias, with, simplest_query()?))),
             None => None,
         };
-        Ok(Self { def, columns, source, listed, returning })
+        let (identities, overriding) = (Identities::of(&snapshot, &def), statement.overriding());
+        let target = Self { def, columns, source, listed, returning, identities, overriding };
+        target.check_values()?;
+        Ok(target)
+    }
+
+    /// Refuses values for columns whose values are always generated.
+    fn check_values(&self) -> Result<(), EngineError> {
+        let values = self.source.as_deref().and_then(plain_values);
+        for row in values.iter().flat_map(|values| &values.rows) {
+            for (_, at) in row.content.iter().zip(&self.columns).filter(|(expr, _)| !is_default(expr)) {
+                self.identities.check_inserted(&self.def, *at, self.overriding)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether values for a column are passed over.
+    fn passes_over(&self, at: usize) -> bool {
+        self.identities.are_passed_over(at, self.overriding)
     }
 
     /// The columns that rows are stored in; `None` without rows.
@@ -180,8 +208,14 @@ impl<'a> Target<'a> {
     /// How rows with so many columns become rows of the table.
     fn conversion(&self, context: &StatementContext, width: usize) -> Result<Conversion, EngineError> {
         let given = &self.columns[..width];
-        let assignment = Assignment::with_defaults(context, &self.def, given)?;
-        Ok(Conversion { assignment, sources: sources_of(given, self.def.columns.len()) })
+        if self.source.as_deref().is_some_and(|query| plain_values(query).is_none()) {
+            given.iter().try_for_each(|at| self.identities.check_inserted(&self.def, *at, self.overriding))?;
+        }
+        let stored: Vec<usize> = given.iter().copied().filter(|at| !self.passes_over(*at)).collect();
+        let assignment = Assignment::with_defaults(context, &self.def, &stored)?;
+        let mut sources = sources_of(given, self.def.columns.len());
+        given.iter().filter(|at| self.passes_over(**at)).for_each(|at| sources[*at] = None);
+        Ok(Conversion { assignment, sources })
     }
 
     /// The rows, if they need no plan.
@@ -196,6 +230,9 @@ impl<'a> Target<'a> {
             return assignment.assemble(vec![None; self.def.columns.len()], 1).map(Some);
         };
         let Some(values) = plain_values(query) else { return Ok(None) };
+        if self.columns.iter().any(|at| self.passes_over(*at)) {
+            return Ok(None);
+        }
         let assignment = Assignment::with_defaults(context, &self.def, &self.columns)?;
         ValueRows { values, columns: &self.columns, params, text: statement.origin() }.batch(context, &assignment)
     }

@@ -23,7 +23,7 @@ use super::insert::{plain_name, sources_of};
 use super::merge_expressions::{guarded, number_of_clause};
 use super::new_values::NewValues;
 use super::parts::{as_prepared, note_types};
-use super::values::spell_out_default;
+use super::values::{is_default, spell_out_default};
 use crate::bound_parameters::{BoundParameters, declared_types};
 use crate::front_end::{self, PartQuery, ReturnedRows, StatementFacts, StatementTables, StoredIn};
 use crate::names::columns_named;
@@ -325,6 +325,9 @@ impl Action {
         given.truncate(values.len());
         let mut values = values.to_vec();
         for (value, at) in values.iter_mut().zip(&given) {
+            if !is_default(value) {
+                target.identities.check_inserted(def, *at, None)?;
+            }
             spell_out_default(value, &def.columns[*at])?;
         }
         Ok(Self::Add(given, values))

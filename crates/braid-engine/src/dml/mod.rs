@@ -18,6 +18,7 @@ mod changed_rows;
 mod changes;
 pub(crate) mod defaults;
 mod delete;
+mod identities;
 mod insert;
 mod merge;
 mod merge_expressions;

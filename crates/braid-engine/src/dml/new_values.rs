@@ -11,7 +11,7 @@ use sqlparser::ast::{
 };
 
 use super::changed_rows::Target;
-use super::values::spell_out_default;
+use super::values::{is_default, spell_out_default};
 use crate::names::fold;
 use crate::{EngineError, SqlState};
 
@@ -27,13 +27,16 @@ impl NewValues {
     /// Those of the assignments of SET.
     ///
     /// # Errors
-    /// For a column that is none, or is assigned twice, and a number of values that does not fit.
+    /// For a column that is none, is assigned twice, or whose values are always generated, and a number of values that does not fit.
     pub fn of(target: &Target, assignments: &[Assignment]) -> Result<Self, EngineError> {
         let mut sources = Vec::new();
         let mut values: Vec<Option<Expr>> = vec![None; target.def.columns.len()];
         for assignment in assignments {
             for (name, mut value) in assigned(&assignment.target, &assignment.value, &mut sources)? {
                 let at = position(target, name)?;
+                if !is_default(&value) {
+                    target.identities.check_updated(&target.def, at)?;
+                }
                 spell_out_default(&mut value, &target.def.columns[at])?;
                 if values[at].replace(value).is_some() {
                     let message = format!("multiple assignments to same column \"{}\"", target.def.columns[at].name);

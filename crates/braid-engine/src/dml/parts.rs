@@ -50,6 +50,7 @@ pub(crate) async fn execute(
     parameters: &BoundParameters,
     interrupt: &Interrupt,
 ) -> Result<Outcome, EngineError> {
+    check_overriding(statement)?;
     for _ in 0..ATTEMPTS_MAX {
         if let Some((answer, tag)) = attempt(context, statement, query, parameters).await? {
             return Ok(answer.outcome(context, interrupt, tag));
@@ -59,6 +60,14 @@ pub(crate) async fn execute(
         }
     }
     Err(concurrent_update())
+}
+
+/// OVERRIDING is known for a statement, not for each INSERT in it.
+fn check_overriding(statement: &Statement) -> Result<(), EngineError> {
+    match statement.overriding() {
+        Some(_) => Err(EngineError::unsupported("OVERRIDING in a statement with changes in WITH is not supported")),
+        None => Ok(()),
+    }
 }
 
 /// Runs it once; `None` if others have changed some of the rows meanwhile.
@@ -137,6 +146,7 @@ pub(crate) async fn prepare(
     query: &Query,
     declared: &[Option<ParameterType>],
 ) -> Result<Prepared, EngineError> {
+    check_overriding(statement)?;
     let mut types = declared_types(declared, &StatementFacts::of(context))?;
     let mut tables = StatementTables::of(context.snapshot());
     let both = (context, statement);

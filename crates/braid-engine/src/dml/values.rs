@@ -13,7 +13,7 @@ use braid_exec::MemoryBudget;
 use braid_sql::SqlType;
 use braid_sql::pg_catalog::TypeId;
 use braid_sql::types::type_names::format_type;
-use braid_storage::{ColumnDef, ColumnType};
+use braid_storage::{ColumnDef, ColumnType, TableDef};
 use sqlparser::ast::{Expr, UnaryOperator, Value, Values};
 
 use super::assignment::Assignment;
@@ -43,6 +43,8 @@ enum Cell<'a> {
     Text(&'a str),
     Number(String),
     Boolean(bool),
+    /// An expression that is to be computed.
+    Bound(Box<AssignedExpression>),
     /// An expression's value, of the column's type.
     Computed(ArrayRef),
 }
@@ -55,23 +57,15 @@ impl ValueRows<'_> {
         context: &StatementContext,
         assignment: &Assignment,
     ) -> Result<Option<RecordBatch>, EngineError> {
-        let (def, budget) = (assignment.def(), context.value_budget());
+        let def = assignment.def();
+        let Some(bound) = self.bound(context, def)? else { return Ok(None) };
         let mut cells: Vec<Vec<Cell<'_>>> = self.columns.iter().map(|_| Vec::new()).collect();
-        for row in &self.values.rows {
-            if row.content.len() != self.columns.len() {
-                return Ok(None);
-            }
-            for ((column, expr), at) in cells.iter_mut().zip(&row.content).zip(self.columns) {
-                let literal = if is_read_by_input(def.columns[*at].column_type) { Self::cell(expr) } else { None };
-                let cell = match literal {
-                    Some(cell) => Some(cell),
-                    None => self.computed((context, &budget), expr, &def.columns[*at])?,
-                };
-                match cell {
-                    Some(cell) => column.push(cell),
-                    None => return Ok(None),
-                }
-            }
+        for (at, cell) in bound.into_iter().enumerate() {
+            let cell = match cell {
+                Cell::Bound(expression) => Cell::Computed(expression.values(1)?),
+                literal => literal,
+            };
+            cells[at % self.columns.len()].push(cell);
         }
         let mut arrays: Vec<Option<ArrayRef>> = vec![None; def.columns.len()];
         for (at, cells) in self.columns.iter().zip(&cells) {
@@ -80,8 +74,32 @@ impl ValueRows<'_> {
         assignment.assemble(arrays, self.values.rows.len()).map(Some)
     }
 
-    /// The value of an expression, which is counted under a budget; `None` if it needs a plan.
-    fn computed(
+    /// The values of all rows, row by row, not computed yet: what is computed here must not be computed again by a plan, as `nextval`
+    /// would be. `None` as of [`Self::batch`].
+    fn bound(&self, context: &StatementContext, def: &TableDef) -> Result<Option<Vec<Cell<'_>>>, EngineError> {
+        let budget = context.value_budget();
+        let mut cells = Vec::new();
+        for row in &self.values.rows {
+            if row.content.len() != self.columns.len() {
+                return Ok(None);
+            }
+            for (expr, at) in row.content.iter().zip(self.columns) {
+                let literal = if is_read_by_input(def.columns[*at].column_type) { Self::cell(expr) } else { None };
+                let cell = match literal {
+                    Some(cell) => Some(cell),
+                    None => self.bound_cell((context, &budget), expr, &def.columns[*at])?,
+                };
+                match cell {
+                    Some(cell) => cells.push(cell),
+                    None => return Ok(None),
+                }
+            }
+        }
+        Ok(Some(cells))
+    }
+
+    /// An expression, whose value is counted under a budget; `None` if it needs a plan.
+    fn bound_cell(
         &self,
         (context, budget): (&StatementContext, &Arc<dyn MemoryBudget>),
         expr: &Expr,
@@ -92,7 +110,7 @@ impl ValueRows<'_> {
         }
         match AssignedExpression::bind(context, budget, self.text, expr, self.params, column, Assigned::Value) {
             Ok(bound) if bound.may_take_long() => Ok(None),
-            Ok(bound) => Ok(Some(Cell::Computed(bound.values(1)?))),
+            Ok(bound) => Ok(Some(Cell::Bound(Box::new(bound)))),
             Err(error) if error.state() == SqlState::FeatureNotSupported => Ok(None),
             Err(error) => Err(error),
         }
@@ -195,7 +213,7 @@ fn append_literal(literals: &mut ColumnInput, column: &ColumnDef, cell: &Cell<'_
             | ColumnType::Char(_) => literals.append(if *value { "true" } else { "false" }),
             _ => mismatch("boolean"),
         },
-        Cell::Computed(_) => Err(EngineError::internal("a value was used as a literal")),
+        Cell::Bound(_) | Cell::Computed(_) => Err(EngineError::internal("a value was used as a literal")),
     }
 }
 
@@ -210,7 +228,7 @@ pub(crate) fn has_default(values: &Values) -> bool {
 }
 
 /// Whether this is the word DEFAULT.
-fn is_default(expr: &Expr) -> bool {
+pub(super) fn is_default(expr: &Expr) -> bool {
     matches!(expr, Expr::Identifier(word) if word.quote_style.is_none() && word.value.eq_ignore_ascii_case("default"))
 }
 

@@ -30,6 +30,8 @@ pub(super) fn from_store(error: &StoreError) -> EngineError {
         }
         StoreError::Deadlock => SqlState::DeadlockDetected,
         StoreError::TooManyTypes => SqlState::ProgramLimitExceeded,
+        StoreError::SequenceExhausted { .. } => SqlState::SequenceGeneratorLimitExceeded,
+        StoreError::NumberOutOfBounds { .. } => SqlState::NumericOutOfRange,
         StoreError::NullViolation { table, column } => return null_violation(table, column),
         StoreError::InvalidTable { .. } => SqlState::InvalidTableDefinition,
         StoreError::SchemaMismatch { .. } => SqlState::DatatypeMismatch,

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef};
+use arrow::array::{Array, ArrayRef, new_empty_array};
 use arrow::compute::concat;
 use arrow::error::ArrowError;
 use braid_exec::MemoryBudget;
@@ -85,12 +85,17 @@ impl AssignedExpression {
         self.expression.may_take_long()
     }
 
+    /// Whether its values may differ from row to row.
+    pub fn is_volatile(&self) -> bool {
+        self.expression.is_volatile()
+    }
+
     /// Its values for so many rows, computed for each row where they may differ.
     pub fn values(&self, row_count: usize) -> Result<ArrayRef, EngineError> {
         let facts = StatementFacts::of(&self.context);
         let memory = RowValues::new(&self.budget);
         let evaluation = Evaluation::new(&facts, &self.parameters).with_memory(&memory);
-        let differ = self.expression.is_volatile();
+        let differ = self.is_volatile();
         let one = || -> Result<ArrayRef, SqlError> {
             let value = evaluation.value(&self.expression)?;
             let column = counted_array_of(value.heap_bytes(), &self.budget, || match self.column_type {
@@ -100,6 +105,9 @@ impl AssignedExpression {
             memory.clear();
             column
         };
+        if row_count == 0 && differ {
+            return Ok(new_empty_array(&self.column_type.arrow()));
+        }
         if row_count == 0 {
             return Ok(one()?.slice(0, 0));
         }

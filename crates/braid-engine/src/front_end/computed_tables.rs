@@ -6,12 +6,15 @@ use std::sync::Arc;
 
 use arrow::array::{Array, AsArray};
 use arrow::datatypes::{DataType, Float64Type, Int64Type};
-use braid_catalog::{RelationKind, Snapshot, SystemRelation, relation, relation_by_id};
+use braid_base::TableId;
+use braid_catalog::{RelationKind, SEQUENCE_COLUMNS, Snapshot, SystemRelation, relation, relation_by_id, sequence_row};
 use braid_sql::pg_catalog::TypeId;
 use braid_sql::search_path::SYSTEM_SCHEMA;
 use braid_sql::tables::{TableColumn, TableEntry};
 use braid_sql::{SqlError, SqlType, Value};
+use braid_storage::SequenceDef;
 
+use crate::names::SCHEMA_NAME;
 use crate::system_views::SystemView;
 
 /// The number of the first of Braid's views. Those of stored tables have 32 bits.
@@ -20,14 +23,21 @@ const FIRST_VIEW: u64 = 1 << 32;
 /// The number of a system relation is this and its object id.
 const FIRST_RELATION: u64 = 2 << 32;
 
+/// The number of a sequence is this and its id.
+const FIRST_SEQUENCE: u64 = 3 << 32;
+
 /// What a number of a computed table means.
 enum Computed {
     View(usize),
     Relation(&'static SystemRelation),
+    Sequence(TableId),
 }
 
 /// The table of this number; `None` if it is stored.
 fn computed(table: u64) -> Option<Computed> {
+    if let Some(id) = table.checked_sub(FIRST_SEQUENCE) {
+        return u32::try_from(id).ok().map(|id| Computed::Sequence(TableId(id)));
+    }
     match table.checked_sub(FIRST_RELATION) {
         Some(id) => relation_by_id(u32::try_from(id).ok()?).map(Computed::Relation),
         None => table.checked_sub(FIRST_VIEW).map(|at| Computed::View(at as usize)),
@@ -52,6 +62,18 @@ fn entry_of_view(view: &dyn SystemView, at: usize) -> Result<TableEntry, SqlErro
         columns: columns_of(view)?,
         primary_key: Vec::new(),
     })
+}
+
+/// A sequence as a table with one row.
+pub(super) fn entry_of_sequence(def: &SequenceDef) -> TableEntry {
+    let columns = SEQUENCE_COLUMNS.into_iter();
+    TableEntry {
+        id: FIRST_SEQUENCE + u64::from(def.id.0),
+        schema: SCHEMA_NAME.to_owned(),
+        name: def.name.clone(),
+        columns: columns.map(|(name, id)| TableColumn { name: name.to_owned(), sql_type: SqlType::of(id) }).collect(),
+        primary_key: Vec::new(),
+    }
 }
 
 /// The columns of one of Braid's views.
@@ -79,7 +101,7 @@ fn entry_of_relation(relation: &SystemRelation) -> TableEntry {
 pub(super) fn view_text(table: u64) -> Option<Arc<str>> {
     match computed(table)? {
         Computed::Relation(SystemRelation { kind: RelationKind::View { text }, .. }) => Some(text.as_str().into()),
-        Computed::Relation(_) | Computed::View(_) => None,
+        Computed::Relation(_) | Computed::View(_) | Computed::Sequence(_) => None,
     }
 }
 
@@ -93,6 +115,12 @@ pub(super) fn rows(
     match computed(table) {
         None => Ok(None),
         Some(Computed::Relation(relation)) => snapshot.rows(relation, columns).map(Some),
+        Some(Computed::Sequence(id)) => {
+            let known = snapshot.catalog.sequence_by_id(id);
+            let known = known.ok_or_else(|| SqlError::unsupported(format!("sequence {id} is gone")))?;
+            let row = sequence_row(known);
+            Ok(Some(vec![columns.iter().map(|column| row[*column].clone()).collect()]))
+        }
         Some(Computed::View(at)) => {
             let view = views.get(at).ok_or_else(|| SqlError::unsupported(format!("table {table} is gone")))?;
             let arrays = view.columns();

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use braid_catalog::CatalogNames;
 use braid_sql::functions::numbers::random::SessionRandom;
-use braid_sql::functions::{Notifications, ObjectNames, SessionFacts};
+use braid_sql::functions::{Notifications, ObjectNames, Sequences, SessionFacts};
 use braid_sql::input::time_zones::TimeZone;
 
 use super::server_facts::names_of;
@@ -103,6 +103,10 @@ impl SessionFacts for StatementFacts<'_> {
     fn notifications(&self) -> Option<Arc<dyn Notifications>> {
         Some(self.context.notifications().clone())
     }
+
+    fn sequences(&self) -> Option<Arc<dyn Sequences>> {
+        Some(Arc::new(self.context.clone()))
+    }
 }
 
 /// The names that a statement looks up, taken when it first does.
@@ -176,6 +180,10 @@ impl SessionFacts for KeptFacts {
     /// None in plans that outlive their statement: they would keep the session listening.
     fn notifications(&self) -> Option<Arc<dyn Notifications>> {
         Some(self.names.as_ref()?.context.notifications().clone())
+    }
+
+    fn sequences(&self) -> Option<Arc<dyn Sequences>> {
+        Some(Arc::new(self.names.as_ref()?.context.clone()))
     }
 }
 

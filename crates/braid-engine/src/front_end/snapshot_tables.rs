@@ -63,7 +63,7 @@ impl SnapshotTables {
     /// The table of a name in a schema.
     fn table_in(&self, schema: &str, name: &str) -> Result<Option<Arc<TableEntry>>, SqlError> {
         if [SCHEMA_NAME, CHANGED_TABLE_SCHEMA].contains(&schema) {
-            let Some(version) = self.snapshot.table(name) else { return Ok(None) };
+            let Some(version) = self.snapshot.table(name) else { return Ok(self.sequence(name)) };
             self.found.lock().push(version.def.clone());
             self.context.note_reads([version.def.id]);
             return Ok(Some(Arc::new(entry_of(&version.def))));
@@ -82,6 +82,16 @@ impl SnapshotTables {
     /// Puts the rows in that RETURNING reads.
     pub fn put_returned(&self, table: &Arc<KeptTable>) {
         assert!(self.returned.set(table.clone()).is_ok(), "a statement has one RETURNING");
+    }
+
+    /// The only row of a sequence, as a table that is computed when it is read.
+    fn sequence(&self, name: &str) -> Option<Arc<TableEntry>> {
+        let known = self.snapshot.sequence_named(name)?;
+        let (id, name) = (known.definition.id, name.to_owned());
+        // No table has this id, so that no description of the statement is kept: the name may be a table's later.
+        let (columns, primary_key, next_column_id) = (Vec::new(), Vec::new(), 0);
+        self.found.lock().push(Arc::new(TableDef { id, name, columns, primary_key, next_column_id }));
+        Some(Arc::new(computed_tables::entry_of_sequence(&known.definition)))
     }
 
     /// The tables that were found so far.

@@ -7,7 +7,7 @@ use crate::settings::SettingValues;
 use crate::statement_context::StatementContext;
 use crate::{EngineError, Outcome, SqlState, Statement, TransactionStatus};
 
-/// DISCARD. Plans are the server's, and there are no temporary tables and no sequences.
+/// DISCARD. Plans are the server's, and there are no temporary tables.
 ///
 /// # Errors
 /// 25001 for `DISCARD ALL` within a transaction block.
@@ -19,7 +19,10 @@ pub(crate) fn discard(
     match what {
         DiscardObject::ALL => discard_all(context, statement),
         DiscardObject::PLANS => Ok(Outcome::done("DISCARD PLANS")),
-        DiscardObject::SEQUENCES => Ok(Outcome::done("DISCARD SEQUENCES")),
+        DiscardObject::SEQUENCES => {
+            context.sequences().forget();
+            Ok(Outcome::done("DISCARD SEQUENCES"))
+        }
         DiscardObject::TEMP => Ok(Outcome::done("DISCARD TEMP")),
     }
 }
@@ -37,6 +40,7 @@ fn discard_all(context: &StatementContext, statement: &Statement) -> Result<Outc
     }
     context.change_settings(SettingValues::reset_all);
     context.named_statements().clear();
+    context.sequences().forget();
     context.notifications().change(ChannelChange::UnlistenAll);
     Ok(Outcome::done("DISCARD ALL"))
 }

@@ -11,6 +11,7 @@ use super::kind::has_changes_in_with;
 use super::merge_statement::parse_merge;
 use super::prepare_statement::{PrepareStatement, parse_execute};
 use super::relation_names::RelationNames;
+use super::sequence_statement::SequenceStatement;
 use super::table_of_rows::{CreateTableOfExecution, select_into};
 use crate::names::fold;
 use crate::statement_limits::StatementSize;
@@ -28,6 +29,8 @@ pub(crate) enum Command {
     Copy(CopyStatement),
     /// PREPARE, as read here.
     Prepare(PrepareStatement),
+    /// CREATE SEQUENCE and ALTER SEQUENCE, as read here.
+    Sequence(SequenceStatement),
 }
 
 impl Command {
@@ -56,6 +59,7 @@ impl Command {
                 let chain = parser.parse_commit_rollback_chain()?;
                 Ok(Self::Sql(ast::Statement::Rollback { chain, savepoint: None }))
             }
+            _ if SequenceStatement::begins(parser, keyword) => SequenceStatement::parse(parser).map(Self::Sequence),
             _ => {
                 if keyword == Keyword::CREATE
                     && let Some(create) = parser.maybe_parse(CreateTableOfExecution::parse)?
@@ -110,7 +114,7 @@ impl Command {
             Self::CreateTableWithoutData(create) => create.rewrite(rewrite),
             Self::Copy(CopyStatement { subject: CopySubject::Query(query), .. }) => query.rewrite(rewrite),
             Self::CreateTableOfExecution(create) => create.execution.rewrite(rewrite),
-            Self::Copy(_) | Self::Prepare(_) => {}
+            Self::Copy(_) | Self::Prepare(_) | Self::Sequence(_) => {}
         }
     }
 
@@ -121,7 +125,7 @@ impl Command {
             Self::CreateTableWithoutData(create) => StatementSize::of(create),
             Self::Copy(CopyStatement { subject: CopySubject::Query(query), .. }) => StatementSize::of(&**query),
             Self::CreateTableOfExecution(create) => StatementSize::of(&create.execution),
-            Self::Copy(_) => StatementSize::default(),
+            Self::Copy(_) | Self::Sequence(_) => StatementSize::default(),
             Self::Prepare(prepare) => {
                 prepare.prepared.as_deref().map_or_else(StatementSize::default, |tree| StatementSize::of(tree))
             }

@@ -3,6 +3,7 @@
 use sqlparser::ast;
 
 use super::command::Command;
+use super::sequence_statement::SequenceStatement;
 
 /// What a statement does, as far as a client or a transaction block cares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -37,6 +38,12 @@ pub enum StatementKind {
     AlterType,
     /// DROP TYPE.
     DropType,
+    /// CREATE SEQUENCE.
+    CreateSequence,
+    /// ALTER SEQUENCE.
+    AlterSequence,
+    /// DROP SEQUENCE.
+    DropSequence,
     /// SET.
     Set,
     /// SHOW: answers rows.
@@ -76,6 +83,8 @@ impl StatementKind {
             Command::Copy(_) => Self::CopyTo,
             Command::CreateTableWithoutData(_) | Command::CreateTableOfExecution(_) => Self::CreateTable,
             Command::Prepare(_) => Self::Prepare,
+            Command::Sequence(SequenceStatement::Create { .. }) => Self::CreateSequence,
+            Command::Sequence(SequenceStatement::Alter { .. }) => Self::AlterSequence,
             Command::Sql(statement) => match statement {
                 S::Query(query) => kind_of_query(query),
                 S::Explain { .. } => Self::Explain,
@@ -89,6 +98,7 @@ impl StatementKind {
                 S::CreateType { .. } => Self::CreateType,
                 S::AlterType(_) => Self::AlterType,
                 S::Drop { object_type: ast::ObjectType::Type, .. } => Self::DropType,
+                S::Drop { object_type: ast::ObjectType::Sequence, .. } => Self::DropSequence,
                 S::Set(_) => Self::Set,
                 S::ShowVariable { .. } => Self::Show,
                 S::Reset(_) => Self::Reset,
@@ -109,8 +119,9 @@ impl StatementKind {
     /// Whether it changes the database.
     pub fn writes(self) -> bool {
         let is_of_types = matches!(self, Self::CreateType | Self::AlterType | Self::DropType);
+        let is_of_sequences = matches!(self, Self::CreateSequence | Self::AlterSequence | Self::DropSequence);
         let is_of_rows = self.changes_rows() || matches!(self, Self::Merge | Self::CopyFrom | Self::Truncate);
-        is_of_types || is_of_rows || matches!(self, Self::CreateTable | Self::DropTable)
+        is_of_types || is_of_sequences || is_of_rows || matches!(self, Self::CreateTable | Self::DropTable)
     }
 
     /// Whether it adds, changes or removes rows, and may return them.
@@ -190,6 +201,9 @@ mod tests {
             ("create type t as enum ('a')", CreateType),
             ("alter type t add value 'b'", AlterType),
             ("drop type if exists t, u", DropType),
+            ("create sequence s cycle start 2", CreateSequence),
+            ("alter sequence s restart", AlterSequence),
+            ("drop sequence if exists s, u cascade", DropSequence),
             ("set timezone = 'UTC'", Set),
             ("show server_version", Show),
             ("show all", Show),

@@ -6,7 +6,10 @@
 use std::sync::Arc;
 
 use braid_base::TableId;
-use braid_storage::{AppendedRows, Catalog, Locked, NewTable, RowDeletes, TableAppender, TableDef, WriteSet};
+use braid_storage::{
+    AppendedRows, Catalog, CatalogSequence, Locked, NewTable, RowDeletes, SequenceScope, TableAppender, TableDef,
+    WriteSet,
+};
 
 use super::StatementContext;
 use crate::EngineError;
@@ -35,6 +38,13 @@ impl StatementContext {
             false => store.snapshot(),
         };
         state.transaction.view(base)
+    }
+
+    /// A sequence in the newest committed state, or as the transaction has changed it, and who else sees it.
+    pub fn sequence_by_id(&self, id: TableId) -> Option<(CatalogSequence, SequenceScope)> {
+        let committed = self.database().store().snapshot();
+        let own = self.shared.state.lock().transaction.sequence(&committed, id);
+        own.unwrap_or_else(|| Some((committed.sequence_by_id(id)?.clone(), SequenceScope::Committed)))
     }
 
     /// Whether the next statement may read no other snapshot: all statements of its transaction read one.

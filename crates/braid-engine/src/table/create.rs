@@ -10,6 +10,7 @@ use crate::dml::defaults::check_defaults;
 use crate::front_end::{self, StatementFacts, TableOfQuery};
 use crate::names::columns_named;
 use crate::notices::Notice;
+use crate::sequences::OwnSequences;
 use crate::statement_context::StatementContext;
 use crate::table_names::created_table;
 use crate::{EngineError, Outcome, SqlState, Statement};
@@ -33,12 +34,14 @@ pub(crate) async fn create_table(context: &StatementContext, create: &CreateTabl
     if create.if_not_exists && exists(context, &name) {
         return Ok(skipped(context, &name, "CREATE TABLE"));
     }
-    let table = new_table(name, create, unenforced, &StatementFacts::of(context))?;
+    let facts = StatementFacts::of(context);
+    let own = OwnSequences::of(create, &name, &facts)?;
+    let table = new_table(name, &own.create, unenforced, &facts)?;
     if table.columns.is_empty() {
         return Err(EngineError::unsupported("a table without columns is not supported"));
     }
     check_defaults(context, &table.columns)?;
-    match context.change(|writes, view| writes.create_table(view, table)).await {
+    match context.change(|writes, view| own.create_table(writes, view, table, &facts)).await {
         // Another session has created it meanwhile.
         Err(error) if create.if_not_exists && error.state() == SqlState::DuplicateTable => {}
         created => drop(created?),
@@ -94,7 +97,7 @@ fn table_of(name: String, columns: Vec<ColumnDef>) -> Result<NewTable, EngineErr
 }
 
 fn exists(context: &StatementContext, table: &str) -> bool {
-    context.snapshot().table(table).is_some()
+    context.snapshot().has_relation(table)
 }
 
 /// Tells the client that a table of this name exists.

@@ -2,8 +2,8 @@
 //!
 //! Braid does not check that keys are unique. So PRIMARY KEY and UNIQUE are refused, unless the statement says NOT ENFORCED
 //! or the session accepts constraints that are not enforced; then a primary key's columns become NOT NULL, and UNIQUE is
-//! forgotten. Everything else that would promise something about rows (CHECK, REFERENCES, identity and generated columns) is
-//! refused.
+//! forgotten. Everything else that would promise something about rows (CHECK, REFERENCES, generated columns) is
+//! refused. Identity columns and `serial` are made plain before (`crate::sequences`).
 
 use braid_base::ColumnId;
 use braid_sql::functions::SessionFacts;
@@ -15,6 +15,7 @@ use sqlparser::ast::{
 };
 
 use crate::names::fold;
+use crate::sequences::defaults::with_sequence_ids;
 use crate::sql_types::column_type;
 use crate::statement_limits::StatementSize;
 use crate::{EngineError, SqlState};
@@ -107,7 +108,11 @@ fn column_def(
             ColumnOption::NotNull => nullable = false,
             ColumnOption::Default(expr) => {
                 StatementSize::of(expr).check_default()?;
-                default = Some(spelled_out(expr).to_string());
+                let mut spelled = spelled_out(expr);
+                if let Some(names) = session.objects() {
+                    spelled = with_sequence_ids(spelled, &*names);
+                }
+                default = Some(spelled.to_string());
             }
             ColumnOption::PrimaryKey(key) => {
                 check_unenforced("PRIMARY KEY", key.characteristics.as_ref(), unenforced)?;
@@ -119,8 +124,7 @@ fn column_def(
             ColumnOption::ForeignKey(_) => return Err(no_constraint("REFERENCES")),
             ColumnOption::Identity(_) | ColumnOption::Generated { .. } => {
                 return Err(EngineError::unsupported(format!(
-                    "column \"{name}\": identity and generated columns are not supported; INSERT or COPY must provide \
-                     the values"
+                    "column \"{name}\": generated columns are not supported; INSERT or COPY must provide the values"
                 )));
             }
             other => {
@@ -272,7 +276,7 @@ mod tests {
             ("create table t (a int references u (b))", "0A000"),
             ("create table t (a int, unique (a))", "0A000"),
             ("create table t (a int, foreign key (a) references u (b))", "0A000"),
-            ("create table t (a serial)", "0A000"),
+            ("create table t (a serial)", "42704"),
             ("create table t (a int generated always as identity)", "0A000"),
             ("create temporary table t (a int)", "0A000"),
             ("create table t (like u)", "0A000"),

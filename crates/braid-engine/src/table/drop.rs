@@ -3,28 +3,14 @@
 use std::collections::BTreeSet;
 
 use braid_sql::search_path::is_schema;
+use braid_storage::Catalog;
 use sqlparser::ast::ObjectName;
 
 use crate::notices::Notice;
+use crate::sequences::dependents;
 use crate::statement_context::StatementContext;
-use crate::table_names::{Named, named_table};
+use crate::table_names::{Missing, Named, named_table};
 use crate::{EngineError, Outcome, SqlState};
-
-/// What becomes of a table that does not exist.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Missing {
-    /// It is an error.
-    Refused,
-    /// IF EXISTS: it is passed over.
-    Skipped,
-}
-
-impl Missing {
-    /// From whether the statement says IF EXISTS.
-    pub fn of(if_exists: bool) -> Self {
-        if if_exists { Self::Skipped } else { Self::Refused }
-    }
-}
 
 /// `DROP TABLE [IF EXISTS] a, b`. Without IF EXISTS, all tables must exist before any is dropped.
 pub(crate) async fn drop_tables(
@@ -40,8 +26,26 @@ pub(crate) async fn drop_tables(
             (named, _) => drop(tables.insert(named.into_dropped()?)),
         }
     }
+    check_sequences(&snapshot, &tables)?;
     context.change(|writes, view| tables.iter().try_for_each(|table| writes.drop_table(view, table))).await?;
     Ok(Outcome::done("DROP TABLE"))
+}
+
+/// Refuses to drop tables whose sequences are in defaults of others.
+fn check_sequences(catalog: &Catalog, tables: &BTreeSet<String>) -> Result<(), EngineError> {
+    for known in catalog.sequences() {
+        let owner = known.definition.owner.and_then(|owner| catalog.by_id(owner.table));
+        let Some(table) = owner.map(|owner| &owner.def.name).filter(|name| tables.contains(*name)) else { continue };
+        let others = dependents(catalog, known).filter(|other| !tables.contains(&other.table));
+        let others: Vec<String> = others.map(|other| other.text).collect();
+        if !others.is_empty() {
+            let message = format!("cannot drop table {table} because other objects depend on it");
+            return Err(EngineError::new(SqlState::DependentObjectsStillExist, message)
+                .with_detail(others.join("\n"))
+                .with_hint("Use DROP ... CASCADE to drop the dependent objects too."));
+        }
+    }
+    Ok(())
 }
 
 /// That a table, or its schema, does not exist.

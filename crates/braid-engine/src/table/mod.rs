@@ -12,6 +12,7 @@ pub(crate) mod definition;
 mod drop;
 mod truncate;
 
+pub(crate) use crate::table_names::Missing;
 pub(crate) use create::{Rows, create_table, create_table_as};
-pub(crate) use drop::{Missing, drop_tables};
+pub(crate) use drop::drop_tables;
 pub(crate) use truncate::truncate;

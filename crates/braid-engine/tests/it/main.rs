@@ -19,6 +19,7 @@ mod prepared_statements;
 mod queries;
 mod result_cache;
 mod returning;
+mod sequences;
 mod sessions;
 mod shared_operators;
 mod sharing;

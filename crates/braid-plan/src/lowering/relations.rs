@@ -22,8 +22,9 @@ pub(super) struct Input {
     pub columns: Vec<ColumnId>,
 }
 
-/// A cell of constant rows whose value is long.
-struct LongCell {
+/// A cell of constant rows that is computed when the plan runs: its value is long, or volatile. A plan may be made and not run, and
+/// `nextval` must not be called then.
+struct LateCell {
     row: usize,
     column: usize,
     expression: Expression,
@@ -77,35 +78,35 @@ impl Lowering<'_> {
     }
 
     fn values(&self, columns: &[ColumnId], rows: &[Vec<Expression>]) -> Result<Input, SqlError> {
-        let mut long = Vec::new();
+        let mut late = Vec::new();
         let mut value = |(at, expression): ((usize, usize), &Expression)| {
             self.check_is_known(expression)?;
-            match self.constant_value(expression) {
-                Err(error) if error.state() == SqlState::OutOfMemory => {
-                    long.push(LongCell { row: at.0, column: at.1, expression: expression.clone() });
-                    Ok(Value::Null)
-                }
-                value => value,
+            let value = if expression.is_volatile() { Ok(None) } else { self.constant_value(expression).map(Some) };
+            match value {
+                Ok(Some(value)) => return Ok(value),
+                Err(error) if error.state() != SqlState::OutOfMemory => return Err(error),
+                Ok(None) | Err(_) => late.push(LateCell { row: at.0, column: at.1, expression: expression.clone() }),
             }
+            Ok(Value::Null)
         };
         let mut constants = Vec::with_capacity(rows.len());
         for (at, row) in rows.iter().enumerate() {
             let cells = row.iter().enumerate().map(|(column, cell)| value(((at, column), cell)));
             constants.push(cells.collect::<Result<Vec<_>, SqlError>>()?);
         }
-        match long.is_empty() {
+        match late.is_empty() {
             true => self.constant_rows(columns, &constants),
-            false => self.rows_with_long_cells(columns, constants, &long),
+            false => self.rows_with_late_cells(columns, constants, &late),
         }
     }
 
     /// Rows of which some cells are computed when the plan runs, because the plan does not hold their values. Rows are numbered, so that
     /// they keep their order.
-    fn rows_with_long_cells(
+    fn rows_with_late_cells(
         &self,
         columns: &[ColumnId],
         mut rows: Vec<Vec<Value>>,
-        long: &[LongCell],
+        late: &[LateCell],
     ) -> Result<Input, SqlError> {
         rows.iter_mut().zip(0i64..).for_each(|(row, number)| row.push(Value::Int8(number)));
         let number = columns.len();
@@ -115,7 +116,15 @@ impl Lowering<'_> {
             let form = Form::of(self.columns.sql_type(*column).id);
             self.note_form(*column, form);
             forms.push(form);
-            let branches = long.iter().filter(|cell| cell.column == at).map(|cell| {
+            let cells: Vec<&LateCell> = late.iter().filter(|cell| cell.column == at).collect();
+            if let [first, others @ ..] = &cells[..]
+                && cells.len() == rows.len()
+                && others.iter().all(|other| other.expression == first.expression)
+            {
+                expressions.push(self.expression(&first.expression, &[])?);
+                continue;
+            }
+            let branches = cells.into_iter().map(|cell| {
                 let is_row = Lowered::Compare {
                     comparison: Comparison::Equal,
                     left: Box::new(Lowered::Column(number)),

@@ -43,6 +43,39 @@ pub trait SessionFacts: fmt::Debug {
     fn notifications(&self) -> Option<Arc<dyn Notifications>> {
         None
     }
+    /// What gives out the numbers of sequences; `None` where there is nothing that does.
+    fn sequences(&self) -> Option<Arc<dyn Sequences>> {
+        None
+    }
+}
+
+/// The numbers of sequences, which are named by the numbers of their relations.
+pub trait Sequences: fmt::Debug + Send + Sync {
+    /// The next number.
+    ///
+    /// # Errors
+    /// For relations that are no sequences, at the end of a sequence, and in transactions that only read.
+    fn next_value(&self, relation: u32) -> Result<i64, SqlError>;
+    /// The number that the session was given last.
+    ///
+    /// # Errors
+    /// If it was given none.
+    fn current_value(&self, relation: u32) -> Result<i64, SqlError>;
+    /// The number that the session was given last, of any sequence.
+    ///
+    /// # Errors
+    /// If it was given none.
+    fn last_value(&self) -> Result<i64, SqlError>;
+    /// Puts a sequence to a number, which was given out, or is given out next.
+    ///
+    /// # Errors
+    /// For numbers that the sequence does not have, and as [`Self::next_value`].
+    fn set_value(&self, relation: u32, value: i64, is_called: bool) -> Result<(), SqlError>;
+    /// The number that any session was given last; `None` before the first.
+    ///
+    /// # Errors
+    /// For relations that are no sequences.
+    fn last_value_of(&self, relation: u32) -> Result<Option<i64>, SqlError>;
 }
 
 /// The part of a session in LISTEN and NOTIFY.
@@ -78,6 +111,10 @@ pub trait ObjectNames: fmt::Debug + Send + Sync {
     }
     /// The enumerated type, or the array type of one, with this oid.
     fn type_of_oid(&self, _oid: u32) -> Option<TypeId> {
+        None
+    }
+    /// The sequence that a column of a relation owns.
+    fn sequence_of_column(&self, _relation: u32, _column: &str) -> Option<u32> {
         None
     }
     /// Whether a relation has a column of this name.

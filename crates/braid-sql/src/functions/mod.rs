@@ -20,6 +20,7 @@
 //! | [`hashes`] | hashes of values |
 //! | [`objects`] | types, functions and operators by name and number |
 //! | `notifying` | what a transaction tells the sessions that listen |
+//! | `sequences` | the numbers of sequences |
 //! | [`session`] | the session and its settings |
 //! | [`sets`] | functions that return rows |
 //! | [`json`] | json, jsonb, jsonpath |
@@ -40,6 +41,7 @@ pub mod objects;
 pub mod ordering;
 pub mod records;
 pub mod sending;
+mod sequences;
 pub mod session;
 pub mod sets;
 pub mod strings;
@@ -50,7 +52,7 @@ use std::fmt;
 use std::sync::LazyLock;
 
 pub use crate::value_memory::{LimitedMemory, UnlimitedMemory, ValueMemory};
-pub use call::{Call, Notifications, ObjectNames, SessionFacts};
+pub use call::{Call, Notifications, ObjectNames, Sequences, SessionFacts};
 pub use sets::{Rows, SetImplementation, set_implementation_of};
 
 use crate::pg_catalog::{CatalogMap, FunctionEntry, FunctionId, pg_catalog};
@@ -74,6 +76,7 @@ const ROOMS: &[&[Implementations]] = &[
         records::FUNCTIONS,
         sending::FUNCTIONS,
         notifying::FUNCTIONS,
+        sequences::FUNCTIONS,
         session::FUNCTIONS,
         sets::json_records::RECORDS,
     ],

@@ -24,6 +24,7 @@ mod column_definitions;
 mod dialect;
 mod fetch_counts;
 mod frame_exclusions;
+mod identity_options;
 mod joins;
 mod operands;
 mod operators;

@@ -9,6 +9,7 @@
 //! | 4 | next table id |
 //! | 4 | next oid of a type |
 //! | 1 | 0, or 1 if the enumerated types follow, because they have changed |
+//! | 1 | 0, or 1 if the sequences follow, because one has changed or has numbers reserved |
 //! | 4 | number of tables that are dropped; then 4 bytes each, the id |
 //! | 4 | number of tables that are new or changed; then each of them, by ascending id |
 //!
@@ -35,10 +36,12 @@ use braid_base::{ChunkId, EnumType, TableId};
 
 use super::byte_reader::ByteReader;
 use super::deleted_rows_section::{put_rows, take_rows};
+use super::sequence_section::{decode_sequences, put_sequences};
 use super::sketch_section::{put_sketch, take_sketch};
 use super::table_section::{put_chunk, put_definition, take_chunk, take_definition};
 use super::type_section::{decode_types, encode_types};
 use super::{FORMAT_VERSION, Manifest, ManifestChunk, ManifestError, ManifestTable, NextIds};
+use crate::sequences::{SequenceDef, SequenceState};
 use crate::{DeletedRows, DistinctSketch, TableDef};
 
 /// What a commit changes.
@@ -50,6 +53,8 @@ pub struct CommitRecord {
     pub next_ids: NextIds,
     /// All enumerated types, if they have changed.
     pub types: Option<Vec<Arc<EnumType>>>,
+    /// All sequences, and where they stand after a crash, if that has changed.
+    pub sequences: Option<Vec<(Arc<SequenceDef>, SequenceState)>>,
     /// Tables that are dropped.
     pub dropped: Vec<TableId>,
     /// Tables that are new or changed, by ascending id.
@@ -97,6 +102,10 @@ impl CommitRecord {
         out.push(self.types.is_some().into());
         if let Some(types) = &self.types {
             out.extend_from_slice(&encode_types(self.next_ids.type_oid, types.iter().map(Arc::as_ref)));
+        }
+        out.push(self.sequences.is_some().into());
+        if let Some(sequences) = &self.sequences {
+            put_sequences(&mut out, sequences.iter().map(|(def, state)| (&**def, *state)));
         }
         put_count(&mut out, self.dropped.len());
         self.dropped.iter().for_each(|id| out.extend_from_slice(&id.0.to_le_bytes()));
@@ -183,6 +192,9 @@ impl Manifest {
             let (next_oid, types) = decode_types(&mut reader)?;
             self.next_ids.type_oid = self.next_ids.type_oid.max(next_oid);
             self.types = types;
+        }
+        if take_flag(&mut reader)? {
+            self.sequences = decode_sequences(&mut reader, self.next_ids.table)?;
         }
         for _ in 0..reader.u32()? {
             let id = TableId(reader.u32()?);

@@ -13,6 +13,7 @@ use crate::{
 mod columns;
 mod old_versions;
 mod records;
+mod sequences;
 
 const ALL_TYPES: [ColumnType; 20] = [
     ColumnType::Boolean,
@@ -142,14 +143,22 @@ fn random_manifest(random: &mut SeededRandom) -> Manifest {
         }
     }
     let next_ids = NextIds { type_oid: FIRST_TYPE_OID + 400, ..NEXT_IDS };
-    Manifest { sequence, next_ids, log_number: random.next_u64(), types, tables }
+    let sequences = (0..random.below(4) as u32).map(|i| sequences::random_sequence(2 * i, random)).collect();
+    Manifest { sequence, next_ids, log_number: random.next_u64(), types, sequences, tables }
 }
 
 const NEXT_IDS: NextIds = NextIds { file: 1000, table: 10, type_oid: FIRST_TYPE_OID };
 
 /// As versions without logs had it.
 fn manifest_of(table: ManifestTable) -> Manifest {
-    Manifest { sequence: 9, next_ids: NEXT_IDS, log_number: 0, types: Vec::new(), tables: vec![table] }
+    Manifest {
+        sequence: 9,
+        next_ids: NEXT_IDS,
+        log_number: 0,
+        types: Vec::new(),
+        sequences: Vec::new(),
+        tables: vec![table],
+    }
 }
 
 /// A type with up to five labels, whose keys are anywhere.

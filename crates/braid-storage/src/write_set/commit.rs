@@ -112,6 +112,10 @@ impl WriteSet {
             added.extend(files);
             catalog.put(entry);
         }
+        match self.sequences.is_empty() {
+            true => catalog.drop_orphaned_sequences(),
+            false => catalog.set_sequences(self.sequences.committed_on(newest.sequences_by_id())?),
+        }
         for (_, writes) in self.tables.iter().filter(|table| !is_gone(table)) {
             catalog.check_types_of(&writes.def)?;
         }

@@ -13,5 +13,6 @@ mod model;
 mod numeric_columns;
 mod opening;
 mod power_cuts;
+mod sequences;
 mod test_table;
 mod write_sets;

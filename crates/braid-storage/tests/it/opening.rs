@@ -157,7 +157,7 @@ async fn a_large_manifest_opens_quickly() {
     let chunks = (0..458).map(chunk).collect();
     let table = ManifestTable { def, next_chunk_id: 458, sequence: 1, chunks, sketches: vec![sketch; 16] };
     let next_ids = NextIds { file: 2, table: 2, ..Manifest::empty().next_ids };
-    let manifest = Manifest { sequence: 1, next_ids, log_number: 0, tables: vec![table], types: Vec::new() };
+    let manifest = Manifest { sequence: 1, next_ids, log_number: 0, tables: vec![table], ..Manifest::empty() };
     let temp = tempfile::tempdir().unwrap();
     fs::write(temp.path().join("manifest"), manifest.encode()).unwrap();
     fs::create_dir(temp.path().join("data")).unwrap();

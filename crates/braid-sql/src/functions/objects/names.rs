@@ -20,7 +20,7 @@ pub(super) fn number_of_text(text: &str, nothing: &str) -> Option<Result<Value, 
 }
 
 /// The parts of a name that dots separate. Without quotes they are folded to lower case.
-pub(super) fn parts_of_name(text: &str) -> Result<Vec<String>, SqlError> {
+pub fn parts_of_name(text: &str) -> Result<Vec<String>, SqlError> {
     let invalid = || SqlError::new(SqlState::InvalidName, "invalid name syntax");
     let (mut parts, mut rest) = (Vec::new(), text.trim_start_matches(is_space));
     loop {

@@ -4,6 +4,7 @@
 //! roles are unsupported.
 
 use super::relations::{objects, relation_named};
+use crate::functions::sequences::sequences;
 use crate::functions::{Call, Implementations};
 use crate::{SqlError, SqlState, Value};
 
@@ -28,6 +29,12 @@ pub const FUNCTIONS: Implementations = functions! {
     "has_any_column_privilege_id_id" of ANY_COLUMN,
     "has_any_column_privilege_name" of ANY_COLUMN,
     "has_any_column_privilege_id" of ANY_COLUMN,
+    "has_sequence_privilege_name_name" of SEQUENCE,
+    "has_sequence_privilege_name_id" of SEQUENCE,
+    "has_sequence_privilege_id_name" of SEQUENCE,
+    "has_sequence_privilege_id_id" of SEQUENCE,
+    "has_sequence_privilege_name" of SEQUENCE,
+    "has_sequence_privilege_id" of SEQUENCE,
     "has_schema_privilege_name_name" of SCHEMA,
     "has_schema_privilege_name_id" of SCHEMA,
     "has_schema_privilege_id_name" of SCHEMA,
@@ -67,6 +74,17 @@ const TABLE: Kind = Kind {
 };
 
 const ANY_COLUMN: Kind = Kind { privileges: &["SELECT", "INSERT", "UPDATE", "REFERENCES"], ..TABLE };
+
+/// Relations of other kinds are refused.
+const SEQUENCE: Kind = Kind {
+    privileges: &["USAGE", "SELECT", "UPDATE"],
+    options: GRANT,
+    check_name: |name, call| sequences(call)?.last_value_of(relation_named(name, call)?).map(|_| ()),
+    exists: |id, call| match objects(call)?.relation(id) {
+        Some(_) => sequences(call)?.last_value_of(id).map(|_| true),
+        None => Ok(false),
+    },
+};
 
 const SCHEMA: Kind = Kind {
     privileges: &["CREATE", "USAGE"],

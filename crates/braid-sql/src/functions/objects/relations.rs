@@ -78,12 +78,16 @@ pub(super) fn relation_named(text: &str, call: &Call<'_>) -> Result<u32, SqlErro
     id.ok_or_else(|| SqlError::new(SqlState::UndefinedTable, format!("relation \"{written}\" does not exist")))
 }
 
-/// The sequence behind a column. There are none; the table and the column must exist.
+/// The sequence behind a column, if it has one; the table and the column must exist.
 fn sequence_of_column(table: &str, column: &str, call: &Call<'_>) -> Result<Value, SqlError> {
     let id = relation_named(table, call)?;
     let objects = objects(call)?;
     if objects.has_column(id, column) {
-        return Ok(Value::Null);
+        let sequence = objects.sequence_of_column(id, column).and_then(|sequence| objects.relation(sequence));
+        let shown = |(schema, name): (String, String)| {
+            Value::text(format!("{}.{}", quote_identifier(&schema), quote_identifier(&name)))
+        };
+        return Ok(sequence.map_or(Value::Null, shown));
     }
     let table = objects.relation(id).map_or_else(|| table.to_owned(), |(_, name)| name);
     let message = format!("column \"{column}\" of relation \"{table}\" does not exist");

@@ -72,9 +72,17 @@ fn encode_version_4(manifest: &Manifest) -> Vec<u8> {
     // There were no logs.
     bytes.drain(HEADER_BYTES..HEADER_BYTES + 8);
     bytes.append(&mut section_of_version_4(&manifest.tables[0]));
+    remove_sequences(&mut bytes);
     bytes[8] = 4;
     reseal(&mut bytes);
     bytes
+}
+
+/// Removes the sequences of a manifest without logs that has neither types nor sequences: of versions before 6.
+fn remove_sequences(bytes: &mut Vec<u8>) {
+    let sequences = HEADER_BYTES + 8..HEADER_BYTES + 12;
+    assert_eq!(bytes[sequences.clone()], [0; 4], "there are no sequences");
+    bytes.drain(sequences);
 }
 
 /// A table whose segments hold no encoded numerics as integers, as there were none before version 3.
@@ -146,6 +154,23 @@ fn version_3_is_read_and_has_no_types() {
     table.def.columns[0].column_type = ColumnType::Enum(EnumTypeRef::Stored(FIRST_TYPE_OID));
     let decoded = Manifest::decode(&without_types(&manifest_of(table), 3));
     assert!(matches!(decoded, Err(ManifestError::Malformed { .. })), "{decoded:?}");
+}
+
+#[test]
+fn version_5_is_read_and_has_no_log_and_no_sequences() {
+    for case in cases!(0..50) {
+        let mut table = random_table(1, 9, &mut case.random());
+        table.chunks.retain(|chunk| chunk.file_id.is_some());
+        let manifest = manifest_of(table);
+        let mut bytes = manifest.encode();
+        bytes.truncate(u64::from_le_bytes(bytes[24..32].try_into().unwrap()) as usize);
+        // There were no logs.
+        bytes.drain(HEADER_BYTES..HEADER_BYTES + 8);
+        remove_sequences(&mut bytes);
+        bytes[8] = 5;
+        reseal(&mut bytes);
+        assert_eq!(Manifest::decode(&bytes), Ok(manifest));
+    }
 }
 
 #[test]

@@ -9,7 +9,14 @@ use super::random_manifest;
 /// The state before `manifest`, without types and tables.
 fn state_before(manifest: &Manifest) -> Manifest {
     let next_ids = Manifest::empty().next_ids;
-    Manifest { sequence: manifest.sequence - 1, next_ids, types: Vec::new(), tables: Vec::new(), ..manifest.clone() }
+    Manifest {
+        sequence: manifest.sequence - 1,
+        next_ids,
+        types: Vec::new(),
+        sequences: Vec::new(),
+        tables: Vec::new(),
+        ..manifest.clone()
+    }
 }
 
 /// The record of the commit that makes all of a state.
@@ -27,6 +34,7 @@ fn record_of(manifest: &Manifest) -> CommitRecord {
         sequence: manifest.sequence,
         next_ids: manifest.next_ids,
         types: Some(manifest.types.iter().cloned().map(Arc::new).collect()),
+        sequences: Some(manifest.sequences.iter().map(|known| (Arc::new(known.def.clone()), known.state)).collect()),
         dropped: Vec::new(),
         changed: manifest.tables.iter().map(change).collect(),
     }

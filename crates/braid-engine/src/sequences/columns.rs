@@ -1,0 +1,243 @@
+//! Columns with sequences of their own, in CREATE TABLE: `serial` and its like, and GENERATED … AS IDENTITY.
+//!
+//! Such a column becomes one of an integer type that is NOT NULL, whose default takes the next number of a sequence that the column owns.
+
+use braid_catalog::object_ids::table_object_id;
+use braid_sql::binder::type_of_syntax;
+use braid_sql::functions::SessionFacts;
+use braid_sql::pg_catalog::TypeId;
+use braid_storage::{
+    Catalog, NewTable, SequenceDef, SequenceOwner, SequenceState, SequenceType, SequenceUse, TableDef, WriteSet,
+};
+use sqlparser::ast::{
+    ColumnDef, ColumnOption, ColumnOptionDef, CreateTable, DataType, GeneratedAs, SequenceOptions as WrittenOptions,
+};
+
+use super::defaults::default_of_sequence;
+use super::options::{OptionsOf, SequenceOptions};
+use crate::names::{NAME_BYTES_MAX, fold, fold_parts};
+use crate::statement::SequenceOption;
+use crate::{EngineError, SqlState};
+
+/// The types whose columns number their rows, and those that they are.
+const SERIAL: [(&str, SequenceType); 6] = [
+    ("serial", SequenceType::Integer),
+    ("serial4", SequenceType::Integer),
+    ("bigserial", SequenceType::BigInt),
+    ("serial8", SequenceType::BigInt),
+    ("smallserial", SequenceType::SmallInt),
+    ("serial2", SequenceType::SmallInt),
+];
+
+/// A column with a sequence of its own.
+#[derive(Debug)]
+struct OwnSequence {
+    /// Its place in the table.
+    at: usize,
+    usage: SequenceUse,
+    value_type: SequenceType,
+    options: Vec<SequenceOption>,
+}
+
+/// A sequence with its definition, and where it begins.
+type Defined<'a> = (&'a OwnSequence, (SequenceDef, SequenceState));
+
+/// CREATE TABLE without what makes sequences, and the sequences.
+#[derive(Debug)]
+pub(crate) struct OwnSequences {
+    /// The statement, with columns of integers.
+    pub create: CreateTable,
+    sequences: Vec<OwnSequence>,
+}
+
+impl OwnSequences {
+    /// From what is written.
+    ///
+    /// # Errors
+    /// For columns with several defaults, and identities of other types than integers.
+    pub fn of(create: &CreateTable, table: &str, session: &dyn SessionFacts) -> Result<Self, EngineError> {
+        let (mut create, mut sequences) = (create.clone(), Vec::new());
+        for (at, column) in create.columns.iter_mut().enumerate() {
+            if let Some((usage, value_type, options)) = taken_out(column, table, session)? {
+                column.options.push(ColumnOptionDef { name: None, option: ColumnOption::NotNull });
+                sequences.push(OwnSequence { at, usage, value_type, options });
+            }
+        }
+        Ok(Self { create, sequences })
+    }
+
+    /// Creates the table with its sequences.
+    ///
+    /// # Errors
+    /// For names that are taken, and options that do not fit together.
+    pub fn create_table(
+        &self,
+        writes: &mut WriteSet,
+        view: &Catalog,
+        mut table: NewTable,
+        session: &dyn SessionFacts,
+    ) -> Result<(), EngineError> {
+        let mut defined: Vec<Defined<'_>> = Vec::with_capacity(self.sequences.len());
+        for own in &self.sequences {
+            let id = writes.new_relation_id();
+            let is_own = |name: &str| defined.iter().any(|(_, (def, _)): &Defined<'_>| def.name == name);
+            let is_taken = |name: &str| view.has_relation(name) || is_own(name);
+            let name = free_name(&table.name, &table.columns[own.at].name, is_taken);
+            let options = SequenceOptions::of(&own.options, OptionsOf::Identity, session)?;
+            if options.owner.is_some() {
+                return Err(EngineError::unsupported("OWNED BY of an identity column is not supported"));
+            }
+            defined.push((own, options.with_type(own.value_type).define(id, name)?));
+            table.columns[own.at].default = Some(default_of_sequence(table_object_id(id)));
+        }
+        let def = writes.create_table(view, table)?;
+        if defined.is_empty() {
+            return Ok(());
+        }
+        writes.change_sequences(view, |changes| {
+            for (own, (mut sequence, state)) in defined {
+                sequence.owner = Some(owner(&def, own));
+                changes.restart(sequence, state)?;
+            }
+            Ok(())
+        })
+    }
+}
+
+fn owner(def: &TableDef, own: &OwnSequence) -> SequenceOwner {
+    SequenceOwner { table: def.id, column: def.columns[own.at].id, usage: own.usage }
+}
+
+/// Takes what makes a sequence out of a column.
+fn taken_out(
+    column: &mut ColumnDef,
+    table: &str,
+    session: &dyn SessionFacts,
+) -> Result<Option<(SequenceUse, SequenceType, Vec<SequenceOption>)>, EngineError> {
+    let name = fold(&column.name);
+    let syntax = |message: String| Err(EngineError::new(SqlState::SyntaxError, message));
+    let serial = serial_type(&column.data_type)?;
+    let mut identities = Vec::new();
+    column.options.retain(|option| match identity(&option.option) {
+        Some(identity) => {
+            identities.push(identity);
+            false
+        }
+        None => true,
+    });
+    let has = |wanted: fn(&ColumnOption) -> bool| column.options.iter().any(|option| wanted(&option.option));
+    let has_default = has(|option| matches!(option, ColumnOption::Default(_)));
+    let (usage, value_type, options) = match (serial, &mut identities[..]) {
+        (None, []) => return Ok(None),
+        (_, [_, _, ..]) => {
+            return syntax(format!("multiple identity specifications for column \"{name}\" of table \"{table}\""));
+        }
+        (Some(_), []) if has_default => {
+            return syntax(format!("multiple default values specified for column \"{name}\" of table \"{table}\""));
+        }
+        (serial, [_]) if has_default || serial.is_some() => {
+            let message = format!("both default and identity specified for column \"{name}\" of table \"{table}\"");
+            return syntax(message);
+        }
+        (Some(value_type), []) => {
+            column.data_type = integers(value_type);
+            (SequenceUse::Owned, value_type, Vec::new())
+        }
+        (_, [(usage, written)]) => {
+            let options = written.iter().map(option_of).collect();
+            (*usage, identity_type(&column.data_type, session)?, options)
+        }
+    };
+    if has(|option| matches!(option, ColumnOption::Null)) {
+        return syntax(format!("conflicting NULL/NOT NULL declarations for column \"{name}\" of table \"{table}\""));
+    }
+    Ok(Some((usage, value_type, options)))
+}
+
+/// The identity that an option asks for.
+fn identity(option: &ColumnOption) -> Option<(SequenceUse, Vec<WrittenOptions>)> {
+    let ColumnOption::Generated { generated_as, sequence_options, generation_expr: None, .. } = option else {
+        return None;
+    };
+    let usage = match generated_as {
+        GeneratedAs::Always => SequenceUse::Always,
+        GeneratedAs::ByDefault => SequenceUse::ByDefault,
+        GeneratedAs::ExpStored => return None,
+    };
+    Some((usage, sequence_options.clone().unwrap_or_default()))
+}
+
+/// An option as ALTER SEQUENCE has it.
+fn option_of(written: &WrittenOptions) -> SequenceOption {
+    let number = |number: &dyn ToString| number.to_string().trim_start_matches('+').to_owned();
+    match written {
+        WrittenOptions::IncrementBy(by, _) => SequenceOption::Increment(number(by)),
+        WrittenOptions::MinValue(min) => SequenceOption::Min(min.as_ref().map(|min| number(min))),
+        WrittenOptions::MaxValue(max) => SequenceOption::Max(max.as_ref().map(|max| number(max))),
+        WrittenOptions::StartWith(start, _) => SequenceOption::Start(number(start)),
+        WrittenOptions::Cache(cache) => SequenceOption::Cache(number(cache)),
+        // The parser says whether it is NO CYCLE.
+        WrittenOptions::Cycle(is_off) => SequenceOption::Cycle(!is_off),
+    }
+}
+
+/// The type of a `serial` column's numbers; `None` for other types.
+fn serial_type(data_type: &DataType) -> Result<Option<SequenceType>, EngineError> {
+    let DataType::Custom(name, _) = data_type else { return Ok(None) };
+    let parts = fold_parts(name)?;
+    Ok(match &parts[..] {
+        [name] => SERIAL.iter().find(|(serial, _)| serial == name).map(|(_, value_type)| *value_type),
+        _ => None,
+    })
+}
+
+fn integers(value_type: SequenceType) -> DataType {
+    match value_type {
+        SequenceType::SmallInt => DataType::SmallInt(None),
+        SequenceType::Integer => DataType::Integer(None),
+        SequenceType::BigInt => DataType::BigInt(None),
+    }
+}
+
+fn identity_type(data_type: &DataType, session: &dyn SessionFacts) -> Result<SequenceType, EngineError> {
+    match type_of_syntax(data_type, session)?.id {
+        TypeId::INT2 => Ok(SequenceType::SmallInt),
+        TypeId::INT4 => Ok(SequenceType::Integer),
+        TypeId::INT8 => Ok(SequenceType::BigInt),
+        _ => {
+            let message = "identity column type must be smallint, integer, or bigint";
+            Err(EngineError::new(SqlState::InvalidParameterValue, message))
+        }
+    }
+}
+
+/// The name of a column's sequence: `table_column_seq`, with its parts cut to length, the longer one first, and a number if it is taken.
+fn free_name(table: &str, column: &str, is_taken: impl Fn(&str) -> bool) -> String {
+    let numbered = |number: usize| {
+        let ending = if number == 0 { "_seq".to_owned() } else { format!("_seq{number}") };
+        let room = NAME_BYTES_MAX - ending.len() - 1;
+        let (mut table_bytes, mut column_bytes) = (table.len(), column.len());
+        while table_bytes + column_bytes > room {
+            if table_bytes > column_bytes { table_bytes -= 1 } else { column_bytes -= 1 }
+        }
+        let (table_end, column_end) =
+            (table.floor_char_boundary(table_bytes), column.floor_char_boundary(column_bytes));
+        format!("{}_{}{ending}", &table[..table_end], &column[..column_end])
+    };
+    (0..).map(numbered).find(|name| !is_taken(name)).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_sequences_are_cut_and_numbered() {
+        assert_eq!(free_name("t", "a", |_| false), "t_a_seq");
+        assert_eq!(free_name("t", "a", |name| name == "t_a_seq"), "t_a_seq1");
+        let (table, column) = ("t".repeat(63), "c".repeat(10));
+        assert_eq!(free_name(&table, &column, |_| false), format!("{}_{column}_seq", "t".repeat(48)));
+        let long = "c".repeat(63);
+        assert_eq!(free_name(&table, &long, |_| false), format!("{}_{}_seq", "t".repeat(29), "c".repeat(29)));
+    }
+}

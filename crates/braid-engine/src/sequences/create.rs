@@ -1,0 +1,83 @@
+//! CREATE SEQUENCE.
+
+use braid_storage::{Catalog, SequenceOwner, SequenceUse, StoreError};
+use sqlparser::ast::{ObjectName, ObjectNamePart};
+
+use super::options::{OptionsOf, SequenceOptions};
+use crate::front_end::StatementFacts;
+use crate::names::fold;
+use crate::notices::Notice;
+use crate::statement::SequenceOption;
+use crate::statement_context::StatementContext;
+use crate::table_names::{created_table, named_table};
+use crate::{EngineError, Outcome, SqlState};
+
+/// Creates a sequence.
+///
+/// # Errors
+/// For a name that is taken, options that do not fit together, and an owner that does not exist.
+pub(crate) async fn create_sequence(
+    context: &StatementContext,
+    name: &ObjectName,
+    written: &[SequenceOption],
+    if_not_exists: bool,
+) -> Result<Outcome, EngineError> {
+    let name = created_table(context, name)?;
+    if if_not_exists && context.snapshot().has_relation(&name) {
+        context.raise(Notice::skipping(SqlState::DuplicateTable, &format!("relation \"{name}\" already exists")));
+        return Ok(Outcome::done("CREATE SEQUENCE"));
+    }
+    let options = SequenceOptions::of(written, OptionsOf::Sequence, &StatementFacts::of(context))?;
+    let created = context.change(|writes, view| {
+        writes.change_sequences(view, |changes| {
+            let (mut def, state) = options.define(changes.new_id(), name.clone())?;
+            taken_name(view, &name)?;
+            if changes.named(&name).is_some() {
+                return Err(StoreError::TableExists { table: name.clone() }.into());
+            }
+            def.owner = options.owner.flatten().map(|column| owner(context, view, column)).transpose()?;
+            Ok::<_, EngineError>(changes.restart(def, state)?)
+        })
+    });
+    match created.await {
+        // Another session has created it meanwhile.
+        Err(error) if if_not_exists && error.state() == SqlState::DuplicateTable => {}
+        created => created?,
+    }
+    Ok(Outcome::done("CREATE SEQUENCE"))
+}
+
+/// Refuses the name of a new relation if another relation or a type has it.
+pub(super) fn taken_name(catalog: &Catalog, name: &str) -> Result<(), EngineError> {
+    let is_type = catalog.enum_types().any(|known| {
+        let (of_type, of_array) = (&known.definition.name, &known.definition.array_name);
+        of_type == name || of_array == name
+    });
+    match (catalog.has_relation(name), is_type) {
+        (true, _) => Err(StoreError::TableExists { table: name.to_owned() }.into()),
+        (false, true) => Err(StoreError::TypeExists { name: name.to_owned() }.into()),
+        (false, false) => Ok(()),
+    }
+}
+
+/// The column of OWNED BY.
+pub(super) fn owner(
+    context: &StatementContext,
+    view: &Catalog,
+    written: &ObjectName,
+) -> Result<SequenceOwner, EngineError> {
+    let Some((ObjectNamePart::Identifier(column), table)) =
+        written.0.split_last().filter(|(_, table)| !table.is_empty())
+    else {
+        return Err(EngineError::new(SqlState::SyntaxError, "invalid OWNED BY option")
+            .with_hint("Specify OWNED BY table.column or OWNED BY NONE."));
+    };
+    let def = named_table(context, view, &ObjectName(table.to_vec()))?.into_owner()?;
+    let name = fold(column);
+    let missing = || {
+        let message = format!("column \"{name}\" of relation \"{}\" does not exist", def.name);
+        EngineError::new(SqlState::UndefinedColumn, message)
+    };
+    let (column, _) = def.column(&name).ok_or_else(missing)?;
+    Ok(SequenceOwner { table: def.id, column, usage: SequenceUse::Owned })
+}

@@ -1,0 +1,21 @@
+//! Sequences: CREATE, ALTER and DROP SEQUENCE, and the columns that have some of their own. Their numbers are given out by
+//! [`crate::statement_context`].
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | [`options`] | options into a definition |
+//! | [`create`], [`alter`], [`drop`] | the statements |
+//! | [`defaults`] | sequences that defaults of columns name |
+//! | [`columns`] | `serial`, and GENERATED … AS IDENTITY |
+
+mod alter;
+mod columns;
+mod create;
+pub(crate) mod defaults;
+mod drop;
+mod options;
+
+pub(crate) use alter::alter_sequence;
+pub(crate) use columns::OwnSequences;
+pub(crate) use create::create_sequence;
+pub(crate) use drop::{dependents, drop_sequences};

@@ -1,0 +1,92 @@
+//! `nextval`, `currval`, `lastval` and `setval` in a session.
+//!
+//! Numbers belong to no transaction: what a session was given is not forgotten by a rollback. Each call asks the newest committed state
+//! for the sequence, or the transaction that has changed it.
+
+use braid_base::TableId;
+use braid_catalog::CatalogNames;
+use braid_catalog::object_ids::table_of_object_id;
+use braid_sql::functions::{ObjectNames, Sequences};
+use braid_sql::{SearchPath, SqlError, SqlState};
+use braid_storage::{CatalogSequence, SequenceScope, SequenceState};
+
+use super::StatementContext;
+use crate::EngineError;
+
+impl StatementContext {
+    /// A sequence by the number of its relation, and who else sees it.
+    fn sequence(&self, relation: u32) -> Result<(TableId, CatalogSequence, SequenceScope), SqlError> {
+        let found = table_of_object_id(relation).and_then(|id| Some((id, self.sequence_by_id(id)?)));
+        if let Some((id, (sequence, scope))) = found {
+            return Ok((id, sequence, scope));
+        }
+        let views = self.database().system_views().iter().map(|view| view.name().to_owned()).collect();
+        let (catalog, roles, path) = (self.snapshot(), Vec::new(), SearchPath::default());
+        Err(match (CatalogNames { catalog, roles, views, path }).relation(relation) {
+            Some((_, name)) => SqlError::new(SqlState::WrongObjectType, format!("\"{name}\" is not a sequence")),
+            None => SqlError::new(SqlState::InternalError, format!("could not open relation with OID {relation}")),
+        })
+    }
+}
+
+impl Sequences for StatementContext {
+    fn next_value(&self, relation: u32) -> Result<i64, SqlError> {
+        let (id, sequence, scope) = self.sequence(relation)?;
+        self.check_may_write("nextval()").map_err(sql_error)?;
+        match self.sequences().take_cached(id, &sequence) {
+            Ok(number) => Ok(number),
+            Err(drawn) => {
+                let numbers = self.database().store().next_numbers((&sequence, scope), drawn);
+                let numbers = numbers.map_err(|error| sql_error(error.into()))?;
+                Ok(self.sequences().keep(id, &sequence, numbers))
+            }
+        }
+    }
+
+    fn current_value(&self, relation: u32) -> Result<i64, SqlError> {
+        let (id, sequence, _) = self.sequence(relation)?;
+        self.sequences().current(id).ok_or_else(|| {
+            let name = &sequence.definition.name;
+            undefined(format!("currval of sequence \"{name}\" is not yet defined in this session"))
+        })
+    }
+
+    fn last_value(&self) -> Result<i64, SqlError> {
+        let missing = || undefined("lastval is not yet defined in this session".to_owned());
+        let last = self.sequences().last().ok_or_else(missing)?;
+        // It may have been dropped.
+        self.sequence_by_id(last).ok_or_else(missing)?;
+        self.sequences().current(last).ok_or_else(missing)
+    }
+
+    fn set_value(&self, relation: u32, last_value: i64, is_called: bool) -> Result<(), SqlError> {
+        let (id, sequence, scope) = self.sequence(relation)?;
+        self.check_may_write("setval()").map_err(sql_error)?;
+        let set = self.database().store().set_number((&sequence, scope), SequenceState { last_value, is_called });
+        set.map_err(|error| sql_error(error.into()))?;
+        self.sequences().set(id, last_value, is_called);
+        Ok(())
+    }
+
+    fn last_value_of(&self, relation: u32) -> Result<Option<i64>, SqlError> {
+        let (_, sequence, _) = self.sequence(relation)?;
+        let state = sequence.counter.shown().state;
+        Ok(state.is_called.then_some(state.last_value))
+    }
+}
+
+fn undefined(message: String) -> SqlError {
+    SqlError::new(SqlState::ObjectNotInPrerequisiteState, message)
+}
+
+/// The same error, for an expression.
+fn sql_error(error: EngineError) -> SqlError {
+    let mut report = SqlError::new(error.state(), error.message());
+    if let Some(detail) = error.detail() {
+        report = report.with_detail(detail);
+    }
+    if let Some(hint) = error.hint() {
+        report = report.with_hint(hint);
+    }
+    report
+}

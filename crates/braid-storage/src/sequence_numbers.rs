@@ -1,0 +1,113 @@
+//! Numbers given out, with the commits that keep them from coming twice.
+//!
+//! A call that needs a commit waits for it on its own thread: numbers are computed within expressions, on threads of all kinds. On a
+//! thread of a runtime the runtime is told, so that its other tasks go on. The commit is an ordinary one ([`commit_in_place`]); it waits
+//! for no session, so the wait ends.
+
+use std::sync::Arc;
+
+use tokio::runtime::{Builder, Handle, RuntimeFlavor};
+
+use crate::catalog::CatalogSequence;
+use crate::sequences::{Numbers, SequenceDef, SequenceScope, SequenceState};
+use crate::{Store, StoreError, WriteSet};
+
+/// Numbers that are reserved ahead, at least: as many as PostgreSQL logs.
+const RESERVED_MIN: u64 = 32;
+
+/// Numbers that are reserved ahead, at most: what a crash may lose.
+const RESERVED_MAX: u64 = 1 << 16;
+
+impl Store {
+    /// The next numbers of a sequence: as many as its definition says. More are reserved where `drawn` were taken by the same statement, so
+    /// that large statements need few commits. May block on a commit.
+    ///
+    /// # Errors
+    /// [`StoreError::SequenceExhausted`], and what commits can fail with.
+    pub fn next_numbers(
+        &self,
+        (sequence, scope): (&CatalogSequence, SequenceScope),
+        drawn: u64,
+    ) -> Result<Numbers, StoreError> {
+        let (def, counter) = (&sequence.definition, &sequence.counter);
+        match counter.take_reserved(def)? {
+            Some(numbers) => Ok(numbers),
+            None => in_place(|| self.reserve_and_take(sequence, scope, drawn.clamp(RESERVED_MIN, RESERVED_MAX), def)),
+        }
+    }
+
+    fn reserve_and_take(
+        &self,
+        sequence: &CatalogSequence,
+        scope: SequenceScope,
+        ahead: u64,
+        def: &Arc<SequenceDef>,
+    ) -> Result<Numbers, StoreError> {
+        let counter = &sequence.counter;
+        let _held = counter.hold();
+        loop {
+            // Another one may have reserved more meanwhile.
+            if let Some(numbers) = counter.take_reserved(def)? {
+                return Ok(numbers);
+            }
+            let (before, taken) = counter.to_be_taken(def, ahead)?;
+            if let (Some(last_value), SequenceScope::Committed) = (taken.reserved, scope) {
+                self.keep(sequence, SequenceState { last_value, is_called: true })?;
+            }
+            if let Some(numbers) = counter.take(def, before, &taken) {
+                return Ok(numbers);
+            }
+        }
+    }
+
+    /// Puts a sequence to a number: `setval`. Blocks on a commit.
+    ///
+    /// # Errors
+    /// [`StoreError::NumberOutOfBounds`], and what commits can fail with.
+    pub fn set_number(
+        &self,
+        (sequence, scope): (&CatalogSequence, SequenceScope),
+        state: SequenceState,
+    ) -> Result<(), StoreError> {
+        let SequenceDef { name, min, max, .. } = &*sequence.definition;
+        if !(*min..=*max).contains(&state.last_value) {
+            let (sequence, min, max, value) = (name.clone(), *min, *max, state.last_value);
+            return Err(StoreError::NumberOutOfBounds { sequence, value, min, max });
+        }
+        in_place(|| {
+            let _held = sequence.counter.hold();
+            if scope == SequenceScope::Committed {
+                self.keep(sequence, state)?;
+            }
+            sequence.counter.set(state);
+            Ok(())
+        })
+    }
+
+    /// Commits where a sequence stands after a crash.
+    fn keep(&self, sequence: &CatalogSequence, reserved: SequenceState) -> Result<(), StoreError> {
+        let mut writes = self.write_set();
+        writes.reserve(sequence, reserved);
+        commit_in_place(writes)
+    }
+}
+
+/// Commits, and blocks until that is done. Its thread has a runtime of its own, so that it depends on no other.
+fn commit_in_place(writes: WriteSet) -> Result<(), StoreError> {
+    let stopped = |reason: String| StoreError::Stopped { reason };
+    let commit = move || match Builder::new_current_thread().build() {
+        Ok(runtime) => runtime.block_on(writes.commit()).map(drop),
+        Err(error) => Err(stopped(error.to_string())),
+    };
+    let thread = std::thread::Builder::new().name("sequence".to_owned()).spawn(commit);
+    let joined = thread.map_err(|error| stopped(error.to_string()))?.join();
+    joined.unwrap_or_else(|_| Err(StoreError::Uncertain { reason: "the commit of a sequence panicked".to_owned() }))
+}
+
+/// Does what blocks.
+fn in_place<T>(work: impl FnOnce() -> T) -> T {
+    match Handle::try_current() {
+        Ok(handle) if handle.runtime_flavor() == RuntimeFlavor::MultiThread => tokio::task::block_in_place(work),
+        _ => work(),
+    }
+}

@@ -1,0 +1,151 @@
+//! A transaction's changes of the sequences.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use braid_base::TableId;
+
+use super::WriteSet;
+use crate::StoreError;
+use crate::catalog::{Catalog, CatalogSequence};
+use crate::sequence_changes::SequenceChanges;
+use crate::sequences::{SequenceCounter, SequenceScope, SequenceState};
+
+type Sequences = BTreeMap<TableId, CatalogSequence>;
+
+/// Sequences as they were and as they are to be, and where others stand after a crash.
+#[derive(Clone, Default)]
+pub(super) struct SequenceEdits {
+    /// Those before the first change; `None` without changes.
+    changes: Option<Changes>,
+    reserved: BTreeMap<TableId, (Arc<SequenceCounter>, SequenceState)>,
+}
+
+#[derive(Clone)]
+struct Changes {
+    before: Sequences,
+    after: Sequences,
+}
+
+impl SequenceEdits {
+    pub(super) fn is_empty(&self) -> bool {
+        self.changes.is_none() && self.reserved.is_empty()
+    }
+
+    /// The sequences without these changes: those that are not changed, as `view` shows them, and the others before the first change.
+    fn before(&self, view: &Catalog) -> Sequences {
+        let mut before = view.sequences_by_id().clone();
+        if let Some(changes) = &self.changes {
+            before.retain(|id, _| !changes.is_touched(id));
+            let changed = changes.before.iter().filter(|(id, _)| changes.is_touched(id));
+            before.extend(changed.map(|(id, known)| (*id, known.clone())));
+        }
+        before
+    }
+
+    /// The sequences with these changes, whatever others have changed.
+    pub(super) fn shown_on(&self, committed: &Sequences) -> Sequences {
+        self.changes.as_ref().map_or_else(|| committed.clone(), |changes| changes.shown_on(committed))
+    }
+
+    /// The sequences with these changes, as the next manifest has them.
+    ///
+    /// # Errors
+    /// [`StoreError::Conflict`] if others have changed one of the same sequences, [`StoreError::TableExists`] if they have taken a name.
+    pub(super) fn committed_on(&self, newest: &Sequences) -> Result<Sequences, StoreError> {
+        let mut sequences = match &self.changes {
+            Some(changes) => changes.committed_on(newest)?,
+            None => newest.clone(),
+        };
+        for (id, (counter, reserved)) in &self.reserved {
+            // The numbers of a sequence that was dropped or restarted meanwhile are of no account.
+            if let Some(known) = sequences.get_mut(id).filter(|known| Arc::ptr_eq(&known.counter, counter)) {
+                known.reserved = *reserved;
+            }
+        }
+        Ok(sequences)
+    }
+}
+
+impl Changes {
+    fn is_any(&self) -> bool {
+        self.before.keys().chain(self.after.keys()).any(|id| self.is_touched(id))
+    }
+
+    fn is_touched(&self, id: &TableId) -> bool {
+        match (self.before.get(id), self.after.get(id)) {
+            (Some(before), Some(after)) => !before.is_same(after),
+            (before, after) => before.is_some() != after.is_some(),
+        }
+    }
+
+    fn shown_on(&self, committed: &Sequences) -> Sequences {
+        let mut sequences = committed.clone();
+        for (id, after) in self.after.iter().filter(|(id, _)| self.is_touched(id)) {
+            sequences.insert(*id, after.clone());
+        }
+        self.before.keys().filter(|id| !self.after.contains_key(id)).for_each(|id| drop(sequences.remove(id)));
+        sequences
+    }
+
+    fn committed_on(&self, newest: &Sequences) -> Result<Sequences, StoreError> {
+        for (id, before) in self.before.iter().filter(|(id, _)| self.is_touched(id)) {
+            if !newest.get(id).is_some_and(|newest| newest.is_same(before)) {
+                return Err(StoreError::Conflict { what: format!("sequence \"{}\"", before.definition.name) });
+            }
+        }
+        let mut sequences = self.shown_on(newest);
+        for (id, known) in sequences.iter_mut().filter(|(id, _)| self.is_touched(id)) {
+            let keeps_counter = newest.get(id).is_some_and(|newest| Arc::ptr_eq(&newest.counter, &known.counter));
+            // Numbers of the definition before are not reserved by the next one.
+            known.reserved = if keeps_counter { known.counter.give_up_reserved() } else { known.counter.reserved() };
+        }
+        let mut names: Vec<&str> = sequences.values().map(|known| &*known.definition.name).collect();
+        names.sort_unstable();
+        match names.windows(2).find(|pair| pair[0] == pair[1]) {
+            Some(pair) => Err(StoreError::TableExists { table: pair[0].to_owned() }),
+            None => Ok(sequences),
+        }
+    }
+}
+
+impl WriteSet {
+    /// An identity for a sequence that is to be added: for what names it before it is there.
+    pub fn new_relation_id(&self) -> TableId {
+        self.shared.new_relation_id()
+    }
+
+    /// Changes sequences as `change` says, of what the statement sees.
+    ///
+    /// # Errors
+    /// Those of `change`.
+    pub fn change_sequences<T, E>(
+        &mut self,
+        view: &Catalog,
+        change: impl FnOnce(&mut SequenceChanges<'_>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let shown = self.sequences.shown_on(view.sequences_by_id());
+        let mut changes = SequenceChanges::new(&self.shared, view, shown);
+        let result = change(&mut changes)?;
+        let changes = Changes { before: self.sequences.before(view), after: changes.into_sequences() };
+        self.sequences.changes = changes.is_any().then_some(changes);
+        Ok(result)
+    }
+
+    /// Says where a sequence stands after a crash.
+    pub(crate) fn reserve(&mut self, sequence: &CatalogSequence, reserved: SequenceState) {
+        self.sequences.reserved.insert(sequence.definition.id, (Arc::clone(&sequence.counter), reserved));
+    }
+
+    /// A sequence as the transaction's statements see it on a committed state, and who else sees it.
+    pub fn sequence(&self, committed: &Catalog, id: TableId) -> Option<(CatalogSequence, SequenceScope)> {
+        let before = committed.sequence_by_id(id);
+        let now = match &self.sequences.changes {
+            Some(changes) if changes.is_touched(&id) => changes.after.get(&id),
+            _ => before,
+        };
+        let is_shared = |now: &CatalogSequence| before.is_some_and(|before| Arc::ptr_eq(&before.counter, &now.counter));
+        let scope = |now| if is_shared(now) { SequenceScope::Committed } else { SequenceScope::Transaction };
+        now.map(|now| (now.clone(), scope(now)))
+    }
+}
