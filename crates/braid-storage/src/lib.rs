@@ -84,6 +84,7 @@ pub use distinct_sketch::{DistinctCount, DistinctSketch};
 pub use manifest::Manifest;
 pub use manifest_error::ManifestError;
 pub use memory_segment::MemorySegment;
+pub use missing_values::missing_value_of;
 pub use predicate::ColumnPredicate;
 pub use row_conflict::RowConflict;
 pub use row_deletion::RowDeletes;
@@ -99,5 +100,5 @@ pub use table::{ChunkMeta, ColumnDef, FileRange, SegmentMeta, SegmentPlace, Tabl
 pub use table_appender::{AppendedRows, TableAppender};
 pub use type_changes::TypeChanges;
 pub use types::{ColumnType, NUMERIC_OID, PhysicalType, SQL_TYPE_KEY};
-pub use write_set::WriteSet;
+pub use write_set::{AlteredRows, WriteSet};
 pub use zone_map::{Verdict, ZoneMap};
