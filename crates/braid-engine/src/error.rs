@@ -93,6 +93,13 @@ impl EngineError {
         self
     }
 
+    /// The same with another message.
+    #[must_use]
+    pub(crate) fn reworded(mut self, reword: impl FnOnce(&str) -> String) -> Self {
+        self.0.message = reword(&self.0.message);
+        self
+    }
+
     /// Adds the underlying error, for the log.
     #[must_use]
     pub fn with_source(mut self, source: impl Error + Send + Sync + 'static) -> Self {

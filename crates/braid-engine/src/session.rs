@@ -221,6 +221,7 @@ impl Session {
                 S::Drop { names, if_exists, .. } if kind == StatementKind::DropTable => {
                     table::drop_tables(context, names, table::Missing::of(*if_exists)).await
                 }
+                S::AlterTable(alter) => table::alter_table(context, statement, alter).await,
                 S::Truncate(truncate) => table::truncate(context, truncate).await,
                 S::Commit { chain, .. } => {
                     session_control::warn_of_block(context, statement, command);
@@ -379,6 +380,7 @@ fn write_name(kind: StatementKind) -> &'static str {
         StatementKind::Delete => "DELETE",
         StatementKind::CopyFrom => "COPY FROM",
         StatementKind::CreateTable => "CREATE TABLE",
+        StatementKind::AlterTable => "ALTER TABLE",
         StatementKind::CreateType => "CREATE TYPE",
         StatementKind::AlterType => "ALTER TYPE",
         StatementKind::DropType => "DROP TYPE",
@@ -416,7 +418,6 @@ mod tests {
             ("merge into t using u on t.a = u.a when matched then delete", "MERGE is not supported yet"),
             ("create view v as select 1", "CREATE VIEW is not supported"),
             ("create index on t (a)", "CREATE INDEX is not supported"),
-            ("alter table t add column b int", "ALTER TABLE is not supported"),
         ] {
             let statement = Statement::parse(sql).unwrap().remove(0);
             let Command::Sql(tree) = statement.command() else { panic!("{sql}") };

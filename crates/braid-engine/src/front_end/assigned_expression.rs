@@ -85,6 +85,11 @@ impl AssignedExpression {
         self.expression.may_take_long()
     }
 
+    /// Whether it may have another value in each row.
+    pub fn is_volatile(&self) -> bool {
+        self.expression.is_volatile()
+    }
+
     /// Its values for so many rows, computed for each row where they may differ.
     pub fn values(&self, row_count: usize) -> Result<ArrayRef, EngineError> {
         let facts = StatementFacts::of(&self.context);

@@ -25,6 +25,8 @@ pub enum StatementKind {
     CreateTable,
     /// DROP TABLE.
     DropTable,
+    /// ALTER TABLE.
+    AlterTable,
     /// TRUNCATE.
     Truncate,
     /// CREATE TYPE.
@@ -80,6 +82,7 @@ impl StatementKind {
                 S::Delete(_) => Self::Delete,
                 S::CreateTable(_) => Self::CreateTable,
                 S::Drop { object_type: ast::ObjectType::Table, .. } => Self::DropTable,
+                S::AlterTable(_) => Self::AlterTable,
                 S::Truncate(_) => Self::Truncate,
                 S::CreateType { .. } => Self::CreateType,
                 S::AlterType(_) => Self::AlterType,
@@ -105,7 +108,7 @@ impl StatementKind {
     pub fn writes(self) -> bool {
         let is_of_types = matches!(self, Self::CreateType | Self::AlterType | Self::DropType);
         let is_of_rows = matches!(self, Self::Insert | Self::Update | Self::Delete | Self::CopyFrom | Self::Truncate);
-        is_of_types || is_of_rows || matches!(self, Self::CreateTable | Self::DropTable)
+        is_of_types || is_of_rows || matches!(self, Self::CreateTable | Self::AlterTable | Self::DropTable)
     }
 
     /// Whether it may read rows of tables. INSERT is asked later: most read none.
@@ -197,7 +200,7 @@ mod tests {
             ("truncate t", Truncate),
             ("create view v as select 1", Unsupported),
             ("create index on t (a)", Unsupported),
-            ("alter table t add column b int", Unsupported),
+            ("alter table t add column b int", AlterTable),
         ] {
             assert_eq!(kinds(sql), [kind], "{sql}");
         }

@@ -24,10 +24,7 @@ pub(crate) enum Rows {
 
 /// CREATE TABLE with columns.
 pub(crate) async fn create_table(context: &StatementContext, create: &CreateTable) -> Result<Outcome, EngineError> {
-    let unenforced = match context.settings().get("braid.accept_unenforced_constraints") {
-        Some("on") => UnenforcedKeys::Accept,
-        _ => UnenforcedKeys::Refuse,
-    };
+    let unenforced = UnenforcedKeys::of(&context.settings());
     let name = created_table(context, &create.name)?;
     if create.if_not_exists && exists(context, &name) {
         return Ok(skipped(context, &name, "CREATE TABLE"));

@@ -15,6 +15,7 @@ use sqlparser::ast::{
 };
 
 use crate::names::fold;
+use crate::settings::SettingValues;
 use crate::sql_types::column_type;
 use crate::statement_limits::StatementSize;
 use crate::{EngineError, SqlState};
@@ -26,6 +27,16 @@ pub(crate) enum UnenforcedKeys {
     Refuse,
     /// It is taken for one that does: `braid.accept_unenforced_constraints`.
     Accept,
+}
+
+impl UnenforcedKeys {
+    /// What the session wants.
+    pub fn of(settings: &SettingValues) -> Self {
+        match settings.get("braid.accept_unenforced_constraints") {
+            Some("on") => Self::Accept,
+            _ => Self::Refuse,
+        }
+    }
 }
 
 /// The definition that a CREATE TABLE with columns asks for. Defaults are not checked yet.
@@ -92,7 +103,7 @@ pub(crate) fn check_clauses(create: &CreateTable) -> Result<(), EngineError> {
     }
 }
 
-fn column_def(
+pub(crate) fn column_def(
     column: &SqlColumn,
     keys: &mut Vec<Vec<String>>,
     unenforced: UnenforcedKeys,
@@ -105,10 +116,7 @@ fn column_def(
         match &option.option {
             ColumnOption::Null => {}
             ColumnOption::NotNull => nullable = false,
-            ColumnOption::Default(expr) => {
-                StatementSize::of(expr).check_default()?;
-                default = Some(spelled_out(expr).to_string());
-            }
+            ColumnOption::Default(expr) => default = Some(default_text(expr)?),
             ColumnOption::PrimaryKey(key) => {
                 check_unenforced("PRIMARY KEY", key.characteristics.as_ref(), unenforced)?;
                 nullable = false;
@@ -129,6 +137,15 @@ fn column_def(
         }
     }
     Ok(ColumnDef { nullable, default, ..ColumnDef::new(name, column_type(&column.data_type, session)?) })
+}
+
+/// A default as it is kept.
+///
+/// # Errors
+/// For one that is too large.
+pub(crate) fn default_text(expr: &Expr) -> Result<String, EngineError> {
+    StatementSize::of(expr).check_default()?;
+    Ok(spelled_out(expr).to_string())
 }
 
 /// Refuses a key, unless it is known not to be enforced.
