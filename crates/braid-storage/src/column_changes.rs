@@ -27,7 +27,7 @@ pub enum ColumnChange {
     /// Adds a column behind the others. Whatever id it has, it gets one of its own. In rows that are there its value is
     /// [`ColumnDef::missing`].
     Add(ColumnDef),
-    /// Drops the column of this name. A primary key that it is part of is dropped too.
+    /// Drops the column of this name. A primary key that it is part of is dropped too, and so are check constraints that read it.
     Drop(String),
     /// Renames a column.
     Rename {
@@ -86,6 +86,7 @@ impl TableDef {
         if def.primary_key.contains(&id) {
             def.primary_key.clear();
         }
+        def.checks.retain(|check| !check.columns.contains(&id));
         Ok(def)
     }
 

@@ -96,7 +96,9 @@ pub use selection::Selection;
 pub use store::{Store, StoreOptions};
 pub use store_error::StoreError;
 pub use store_shared::{PRIVATE_CHUNKS, PRIVATE_SEQUENCE};
-pub use table::{ChunkMeta, ColumnDef, FileRange, SegmentMeta, SegmentPlace, TableDef, TableVersion};
+pub use table::{
+    CHECKS_MAX, CheckDef, ChunkMeta, ColumnDef, FileRange, SegmentMeta, SegmentPlace, TableDef, TableVersion,
+};
 pub use table_appender::{AppendedRows, TableAppender};
 pub use type_changes::TypeChanges;
 pub use types::{ColumnType, NUMERIC_OID, PhysicalType, SQL_TYPE_KEY};

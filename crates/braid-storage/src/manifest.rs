@@ -27,7 +27,8 @@
 //!
 //! The versions before are read as well; the next commit writes the present one. Version 1 has no sketches; versions 1 and 2
 //! have no numerics without a precision as integers; versions 1 to 3 have no enumerated types; versions 1 to 4 have no deleted
-//! rows, the ids of their columns are the columns' ordinals, and each of their chunks has a segment of each column.
+//! rows, the ids of their columns are the columns' ordinals, and each of their chunks has a segment of each column; versions 1 to 5
+//! have no check constraints.
 //!
 //! Deliberately not done: guessing. A wrong checksum is an error, not a
 //! reason to fall back to an older state: rows whose commit was reported would be gone without a word.
@@ -55,7 +56,7 @@ pub(crate) use table_section::encode_table;
 pub(crate) use type_section::encode_types;
 
 /// The version of the manifest's format that is written.
-pub const FORMAT_VERSION: u32 = 5;
+pub const FORMAT_VERSION: u32 = 6;
 
 /// The oldest version that is read.
 pub const FORMAT_VERSION_OLDEST: u32 = 1;

@@ -37,7 +37,7 @@ use crate::catalog::{Catalog, NewTable, TableEntry};
 use crate::row_locks::LockOwner;
 use crate::store_shared::{CommitLock, StoreShared};
 use crate::table_appender::{AppendedRows, TableAppender, Target};
-use crate::{DeletedRows, Locked, RowDeletes, Store, StoreError, TableDef, TableVersion, TypeChanges};
+use crate::{CheckDef, DeletedRows, Locked, RowDeletes, Store, StoreError, TableDef, TableVersion, TypeChanges};
 
 pub use altered_table::AlteredRows;
 use next_version::NextVersion;
@@ -100,7 +100,24 @@ impl WriteSet {
     /// # Errors
     /// [`StoreError::TableExists`], [`StoreError::TypeExists`], [`StoreError::UnknownType`], [`StoreError::InvalidTable`].
     pub fn create_table(&mut self, view: &Catalog, table: NewTable) -> Result<Arc<TableDef>, StoreError> {
-        let def = Arc::new(self.defined(view, table)?);
+        self.create_checked_table(view, table, Vec::new())
+    }
+
+    /// As [`Self::create_table`], with conditions of its rows.
+    ///
+    /// # Errors
+    /// The same.
+    pub fn create_checked_table(
+        &mut self,
+        view: &Catalog,
+        table: NewTable,
+        checks: Vec<CheckDef>,
+    ) -> Result<Arc<TableDef>, StoreError> {
+        let def = TableDef { checks, ..self.defined(view, table)? };
+        if let Err(reason) = def.validate() {
+            return Err(StoreError::InvalidTable { table: def.name, reason });
+        }
+        let def = Arc::new(def);
         self.tables.insert(def.id, TableWrites::new(Arc::clone(&def), Base::New));
         Ok(def)
     }

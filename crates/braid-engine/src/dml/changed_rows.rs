@@ -130,7 +130,7 @@ impl ChangedRows<'_> {
         context.settle_writes().await?;
         let stored_in = self.stored_in()?;
         let def = &self.target.def;
-        let assignment = Assignment::new(def, &context.settings());
+        let assignment = Assignment::checked(context, def)?;
         let sources: Vec<Option<usize>> = (1..=self.values.len()).map(Some).collect();
         let mut appender = if self.values.is_empty() { None } else { Some(context.append(def)) };
         let mut found = FoundRows::default();

@@ -7,6 +7,7 @@
 //! | [`changed_rows`] | the rows that these two change: found, locked, deleted, added again |
 //! | [`values`] | `VALUES (…), (…)` of literals and parameters, without a plan |
 //! | [`assignment`] | conversion of rows to the columns of a table |
+//! | [`row_checks`] | NOT NULL and CHECK |
 //! | [`defaults`] | DEFAULT: the values of missing columns |
 
 pub(crate) mod assignment;
@@ -14,6 +15,7 @@ mod changed_rows;
 pub(crate) mod defaults;
 mod delete;
 mod insert;
+pub(crate) mod row_checks;
 mod update;
 mod values;
 

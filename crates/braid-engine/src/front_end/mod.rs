@@ -10,6 +10,8 @@
 //! | [`computed_tables`] | tables that are computed when they are read |
 //! | [`snapshot_tables`] | the tables of a statement's snapshot |
 //! | [`assigned_expression`] | expressions of INSERT and DEFAULT |
+//! | [`row_condition`] | conditions of CHECK |
+//! | [`stored_row`] | rows of a table as values |
 //! | [`executed_arguments`] | arguments of EXECUTE |
 //! | [`server_facts`] | what the system relations show of the server |
 //! | [`session_facts`] | what expressions ask of the session |
@@ -19,10 +21,12 @@ mod computed_tables;
 mod constant_query;
 mod executed_arguments;
 mod operator_query;
+mod row_condition;
 mod server_facts;
 mod session_facts;
 mod snapshot_tables;
 mod stored_query;
+mod stored_row;
 
 use std::sync::Arc;
 
@@ -41,8 +45,10 @@ use operator_query::QuerySource;
 pub(crate) use operator_query::{
     Constants, Literals, PlannedQuery, outcome, plan_alone, plan_query, relation_text, start_alone, unless_too_narrow,
 };
+pub(crate) use row_condition::RowCondition;
 pub(crate) use session_facts::StatementFacts;
 pub(crate) use stored_query::{StoredIn, TableOfQuery, insert_parameters, start_insert, start_table, table_columns};
+pub(crate) use stored_row::shown_row;
 
 /// Longest text that is bound on the session's thread; longer ones are bound on a planning thread.
 const TEXT_BYTES_MAX: usize = 64 << 10;

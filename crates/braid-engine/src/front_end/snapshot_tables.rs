@@ -128,7 +128,8 @@ impl StoredTables for SnapshotTables {
     }
 }
 
-fn entry_of(def: &TableDef) -> TableEntry {
+/// A table as the binder knows it.
+pub(super) fn entry_of(def: &TableDef) -> TableEntry {
     let column = |column: &braid_storage::ColumnDef| TableColumn {
         name: column.name.clone(),
         sql_type: sql_type_of(column.column_type),

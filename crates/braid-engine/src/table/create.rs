@@ -3,6 +3,7 @@
 use braid_storage::{ColumnDef, NewTable};
 use sqlparser::ast::{CreateTable, Ident};
 
+use super::check_constraints::checks_of_new_table;
 use super::definition::{UnenforcedKeys, check_clauses, new_table};
 use crate::dml::assignment::Assignment;
 use crate::dml::defaults::check_defaults;
@@ -29,12 +30,13 @@ pub(crate) async fn create_table(context: &StatementContext, create: &CreateTabl
     if create.if_not_exists && exists(context, &name) {
         return Ok(skipped(context, &name, "CREATE TABLE"));
     }
-    let table = new_table(name, create, unenforced, &StatementFacts::of(context))?;
+    let (table, checks) = new_table(name, create, unenforced, &StatementFacts::of(context))?;
     if table.columns.is_empty() {
         return Err(EngineError::unsupported("a table without columns is not supported"));
     }
     check_defaults(context, &table.columns)?;
-    match context.change(|writes, view| writes.create_table(view, table)).await {
+    let checks = checks_of_new_table(context, &table, &checks)?;
+    match context.change(|writes, view| writes.create_checked_table(view, table, checks)).await {
         // Another session has created it meanwhile.
         Err(error) if create.if_not_exists && error.state() == SqlState::DuplicateTable => {}
         created => drop(created?),

@@ -3,12 +3,14 @@
 //! | module | what lives there |
 //! |---|---|
 //! | [`definition`] | CREATE TABLE's syntax into a definition, and what is refused in it |
+//! | [`check_constraints`] | CHECK: names, and texts that follow their columns |
 //! | [`create`] | CREATE TABLE and CREATE TABLE AS |
 //! | [`alter`] | ALTER TABLE |
 //! | [`drop`] | DROP TABLE |
 //! | [`truncate`] | TRUNCATE |
 
 mod alter;
+pub(crate) mod check_constraints;
 mod create;
 pub(crate) mod definition;
 mod drop;

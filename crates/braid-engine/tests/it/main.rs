@@ -3,6 +3,7 @@
 
 mod alter_table;
 mod attaching;
+mod checks;
 mod copy;
 mod deleted_rows;
 mod dml;

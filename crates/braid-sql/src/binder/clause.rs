@@ -31,6 +31,8 @@ pub(super) enum Clause {
     ExecuteArgument,
     /// A new value of a row.
     Update,
+    /// The condition of a CHECK.
+    Check,
 }
 
 impl Clause {
@@ -56,6 +58,7 @@ impl Clause {
             Self::WindowFrameGroups => "window GROUPS",
             Self::ExecuteArgument => "EXECUTE parameters",
             Self::Update => "UPDATE",
+            Self::Check => "check constraints",
         }
     }
 

@@ -68,6 +68,7 @@ use clause::Clause;
 use parameters::Parameters;
 use places::{Place, Places};
 pub use query::assignment::AssignedColumn;
+pub use query::row_expressions::RowExpression;
 use query::scope::Scope;
 use query::whole_rows::RowNames;
 use records::{RecordTypes, without_record_number};

@@ -87,6 +87,17 @@ fn random_deleted_rows(row_count: u32, random: &mut SeededRandom) -> Option<Dele
     (!deleted.is_empty() && !deleted.is_all()).then_some(deleted)
 }
 
+fn random_checks(random: &mut SeededRandom) -> Vec<crate::CheckDef> {
+    let count = random.below(3);
+    let check = |i| crate::CheckDef {
+        name: format!("check {i}"),
+        condition: format!("a > {i}"),
+        columns: vec![ColumnId(0)],
+        validated: random.chance(1, 2),
+    };
+    (0..count).map(check).collect()
+}
+
 fn random_table(id: u32, sequence: u64, random: &mut SeededRandom) -> ManifestTable {
     let column_count = 1 + random.below(ALL_TYPES.len() as u64) as u16;
     let column = |i: u16| {
@@ -97,12 +108,13 @@ fn random_table(id: u32, sequence: u64, random: &mut SeededRandom) -> ManifestTa
     let columns: Vec<ColumnDef> = (0..column_count).map(column).collect();
     let primary_key = if random.chance(1, 2) { vec![ColumnId(0)] } else { Vec::new() };
     let next_column_id = columns.len() as u16;
-    let def = TableDef { id: TableId(id), name: format!("table {id}"), columns, primary_key, next_column_id };
+    let (id, name, checks) = (TableId(id), format!("table {id}"), random_checks(random));
+    let def = TableDef { id, name, columns, primary_key, next_column_id, checks };
     let chunks: Vec<ManifestChunk> = (0..random.below(5) as u32)
         .map(|i| {
             let row_count = 1 + random.below(CHUNK_ROWS as u64) as u32;
             let segments = def.columns.iter().map(|c| random_segment(c, row_count, random)).collect();
-            let file_id = DataFileId(u64::from(id * 10 + i / 2));
+            let file_id = DataFileId(u64::from(def.id.0 * 10 + i / 2));
             let deleted = random_deleted_rows(row_count, random).map(Arc::new);
             ManifestChunk { id: ChunkId(3 * i), row_count, deleted, file_id, segments }
         })
@@ -232,8 +244,8 @@ fn errors_say_what_was_expected_and_what_was_found() {
     };
     assert_eq!(error(&|b| b[0] = 0), ManifestError::NoHeader);
     assert_eq!(error(&|b| b.truncate(55)), ManifestError::NoHeader);
-    assert_eq!(error(&|b| b[8] = 6), ManifestError::UnknownVersion { found: 6, oldest: 1, newest: 5 });
-    assert_eq!(error(&|b| b[8] = 0), ManifestError::UnknownVersion { found: 0, oldest: 1, newest: 5 });
+    assert_eq!(error(&|b| b[8] = 7), ManifestError::UnknownVersion { found: 7, oldest: 1, newest: 6 });
+    assert_eq!(error(&|b| b[8] = 0), ManifestError::UnknownVersion { found: 0, oldest: 1, newest: 6 });
     let found = bytes.len() as u64 - 4096;
     assert!(matches!(error(&|b| b.truncate(b.len() - 4096)), ManifestError::Length { found: f, .. } if f == found));
     let expected = u64::from_le_bytes(bytes[16..24].try_into().unwrap());

@@ -26,6 +26,8 @@ pub(super) struct AlteredTable {
     before: Arc<TableVersion>,
     pub(super) def: TableDef,
     pub(super) new_values: BTreeMap<ColumnId, NewValues>,
+    /// The check constraints that rows are not known to satisfy.
+    pub(super) unverified: Vec<String>,
     /// Whether rows are written again though no value of them changes.
     has_deleted_nulls: bool,
 }
@@ -34,7 +36,7 @@ impl AlteredTable {
     /// A table as the statement sees it, not altered yet.
     pub fn of(before: &Arc<TableVersion>) -> Self {
         let (before, def, new_values) = (before.clone(), (*before.def).clone(), BTreeMap::new());
-        Self { before, def, new_values, has_deleted_nulls: false }
+        Self { before, def, new_values, unverified: Vec::new(), has_deleted_nulls: false }
     }
 
     /// The table before.

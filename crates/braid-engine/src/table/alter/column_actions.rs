@@ -12,7 +12,8 @@ use crate::dml::defaults::{bound_default, default_syntax};
 use crate::front_end::StatementFacts;
 use crate::notices::Notice;
 use crate::statement_context::StatementContext;
-use crate::table::definition::{UnenforcedKeys, column_def, default_text};
+use crate::table::check_constraints::with_renamed_column;
+use crate::table::definition::{ColumnConstraints, UnenforcedKeys, column_def, default_text};
 use crate::{EngineError, SqlState};
 
 /// The names of PostgreSQL's system columns, which no other column may have.
@@ -35,9 +36,9 @@ impl AlteredTable {
         written: &SqlColumn,
         if_not_exists: bool,
     ) -> Result<(), EngineError> {
-        let mut keys = Vec::new();
+        let mut constraints = ColumnConstraints::default();
         let unenforced = UnenforcedKeys::of(&context.settings());
-        let column = column_def(written, &mut keys, unenforced, &StatementFacts::of(context))?;
+        let column = column_def(written, &mut constraints, unenforced, &StatementFacts::of(context))?;
         let name = column.name.clone();
         if if_not_exists && self.def.column(&name).is_some() {
             let what = format!("column \"{name}\" of relation \"{}\" already exists", self.def.name);
@@ -57,7 +58,8 @@ impl AlteredTable {
         if is_not_null {
             self.forbid_nulls(&name)?;
         }
-        self.add_key(keys.len(), id)
+        self.add_key(constraints.keys.len(), id)?;
+        constraints.checks.iter().try_for_each(|check| self.add_check(context, check, true))
     }
 
     /// What the last column has in the rows that are there.
@@ -111,7 +113,11 @@ impl AlteredTable {
             return Err(EngineError::new(SqlState::UndefinedColumn, format!("column \"{from}\" does not exist")));
         }
         check_name(to)?;
-        self.def = self.def.with_renamed_column(from, to).map_err(store_error)?;
+        let mut def = self.def.with_renamed_column(from, to).map_err(store_error)?;
+        for check in &mut def.checks {
+            *check = with_renamed_column(check, from, to)?;
+        }
+        self.def = def;
         Ok(())
     }
 

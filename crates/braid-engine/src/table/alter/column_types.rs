@@ -38,6 +38,7 @@ impl AlteredTable {
             None if keeps_values(old, new) => return Ok(()),
             None => NewValues::Cast,
         };
+        self.recheck(context, name)?;
         self.new_values.insert(id, values);
         Ok(())
     }

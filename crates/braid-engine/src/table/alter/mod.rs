@@ -1,4 +1,5 @@
-//! ALTER TABLE: columns are added, dropped, renamed, and get other types, defaults and NOT NULL; tables are renamed.
+//! ALTER TABLE: columns are added, dropped, renamed, and get other types, defaults and NOT NULL; so are check constraints; tables are
+//! renamed.
 //!
 //! The actions of a statement make one new definition, in PostgreSQL's passes: what drops comes first, then changes of types, then
 //! new columns, then defaults and NOT NULL. Rows are rewritten only where their values change; all else changes the definition alone
@@ -9,17 +10,20 @@
 //! | [`passes`] | the actions in PostgreSQL's order |
 //! | [`altered_table`] | the new definition, and how the values of its columns are made |
 //! | [`column_actions`] | ADD, DROP, ALTER and RENAME of columns |
+//! | [`constraint_actions`] | ADD, DROP, RENAME and VALIDATE of constraints |
 //! | [`column_types`] | ALTER COLUMN … TYPE |
 //! | [`rewriting`] | the rows with their new values |
 
 mod altered_table;
 mod column_actions;
 mod column_types;
+mod constraint_actions;
 mod passes;
 mod rewriting;
 
-use sqlparser::ast::{AlterTable, AlterTableOperation, ObjectName, RenameTableNameKind};
+use sqlparser::ast::{AlterTable, AlterTableOperation, ObjectName, RenameTableNameKind, TableConstraint};
 
+use super::definition::written_check;
 use crate::names::fold;
 use crate::notices::Notice;
 use crate::statement_context::StatementContext;
@@ -82,6 +86,12 @@ fn apply(
         Action::RenameColumn { old_column_name, new_column_name } => {
             altered.rename_column(&fold(old_column_name), &fold(new_column_name))
         }
+        Action::AddConstraint { constraint: TableConstraint::Check(check), not_valid } => {
+            altered.add_check(context, &written_check(check, check.name.as_ref())?, !not_valid)
+        }
+        Action::DropConstraint { name, if_exists, .. } => altered.drop_constraint(context, &fold(name), *if_exists),
+        Action::RenameConstraint { old_name, new_name } => altered.rename_constraint(&fold(old_name), &fold(new_name)),
+        Action::ValidateConstraint { name } => altered.validate_constraint(&fold(name)),
         Action::RenameTable { table_name: RenameTableNameKind::To(name) } => altered.rename(new_name(name)?),
         Action::AlterColumn { column_name, op } => altered.alter_column(context, &fold(column_name), op),
         other => Err(EngineError::unsupported(format!("ALTER TABLE … {} is not supported", words_of(other)))),

@@ -10,6 +10,7 @@ enum Pass {
     Drop,
     AlterType,
     AddColumn,
+    AddConstraint,
     ColumnAttributes,
     Other,
 }
@@ -38,6 +39,7 @@ fn pass_of(action: &AlterTableOperation) -> Pass {
     match action {
         Action::DropColumn { .. } | Action::DropConstraint { .. } => Pass::Drop,
         Action::AddColumn { .. } => Pass::AddColumn,
+        Action::AddConstraint { .. } => Pass::AddConstraint,
         Action::AlterColumn { op, .. } => match op {
             Change::DropNotNull | Change::DropDefault => Pass::Drop,
             Change::SetDataType { .. } => Pass::AlterType,

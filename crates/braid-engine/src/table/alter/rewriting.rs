@@ -15,7 +15,9 @@ use super::altered_table::{AlteredTable, NewValues, store_error};
 use super::column_types::check_cast_default;
 use crate::bound_parameters::BoundParameters;
 use crate::dml::assignment::Assignment;
+use crate::dml::row_checks::RowChecks;
 use crate::front_end::{self, StoredIn};
+use crate::names::SCHEMA_NAME;
 use crate::statement_context::StatementContext;
 use crate::statement_limits::StatementSize;
 use crate::{EngineError, SqlState, Statement};
@@ -32,11 +34,12 @@ pub(super) async fn altered_rows(
     statement: &Statement,
     altered: &mut AlteredTable,
 ) -> Result<AlteredRows, EngineError> {
-    if !altered.is_rewritten() {
+    if altered.is_rewritten() {
+        // All rows will have values of all columns.
+        altered.def.columns.iter_mut().for_each(|column| column.missing = None);
+    } else if altered.unverified.is_empty() {
         return Ok(AlteredRows::Kept);
     }
-    // All rows will have values of all columns.
-    altered.def.columns.iter_mut().for_each(|column| column.missing = None);
     let def = Arc::new(altered.def.clone());
     let id = ColumnDef { nullable: false, ..ColumnDef::new(ROW_IDS, ColumnType::BigInt) };
     let columns = std::iter::once(&id).chain(&def.columns);
@@ -49,13 +52,28 @@ pub(super) async fn altered_rows(
     }
     let assignment = Assignment::new(&def, &context.settings());
     let sources: Vec<Option<usize>> = (1..=def.columns.len()).map(Some).collect();
-    let mut appender = context.append(&def);
+    let checks = RowChecks::of(context, &def)?;
+    let mut appender = altered.is_rewritten().then(|| context.append(&def));
     while let Some(batch) = rows.next().await {
         let batch = batch?;
         check_nulls(&def, &batch)?;
-        appender.append(assignment.convert(&batch, &sources)?).await?;
+        let batch = assignment.convert(&batch, &sources)?;
+        if let Some(name) = checks.violated(&altered.unverified, &batch)? {
+            return Err(violated(&def.name, name));
+        }
+        if let Some(appender) = &mut appender {
+            appender.append(batch).await?;
+        }
     }
-    Ok(AlteredRows::Replaced(appender.finish().await?))
+    match appender {
+        Some(appender) => Ok(AlteredRows::Replaced(appender.finish().await?)),
+        None => Ok(AlteredRows::Checked),
+    }
+}
+
+fn violated(table: &str, name: &str) -> EngineError {
+    let message = format!("check constraint \"{name}\" of relation \"{table}\" is violated by some row");
+    EngineError::new(SqlState::CheckViolation, message).about_constraint(SCHEMA_NAME, table, name)
 }
 
 /// Checks that columns without nulls have none. The first column of a batch is the identity of its rows.

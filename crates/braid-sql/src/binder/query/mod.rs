@@ -17,6 +17,7 @@
 //! | [`windows`] | OVER and WINDOW |
 //! | [`subqueries`] | queries within expressions |
 //! | [`rows`] | comparisons of rows |
+//! | [`row_expressions`] | expressions over one row of a table |
 //! | [`assignment`] | queries whose rows are stored in a table |
 //! | [`whole_rows`] | names of relations that stand for their rows |
 //! | [`output_names`] | the names of columns |
@@ -31,6 +32,7 @@ mod grouping;
 mod nested_sets;
 mod ordering;
 mod output_names;
+pub mod row_expressions;
 mod rows;
 mod samples;
 pub(super) mod scope;
