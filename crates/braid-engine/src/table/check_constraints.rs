@@ -8,12 +8,11 @@ use braid_base::{ColumnId, TableId};
 use braid_sql::syntax::walk::{Rewrite, Tree};
 use braid_storage::{Catalog, CheckDef, NewTable, TableDef};
 use sqlparser::ast::{Expr, Ident};
-use sqlparser::parser::Parser;
+use sqlparser::keywords::ALL_KEYWORDS;
 
 use super::definition::{WrittenCheck, default_text};
 use crate::dml::row_checks::{bound_check, check_syntax};
 use crate::names::{NAME_BYTES_MAX, SCHEMA_NAME, fold};
-use crate::statement::SqlDialect;
 use crate::statement_context::StatementContext;
 use crate::{EngineError, SqlState};
 
@@ -142,18 +141,12 @@ impl Rewrite for Renamed<'_> {
     }
 }
 
-/// A name as it is written: quoted if it must be.
+/// A name as it is written: quoted if it might be read as something else.
 fn written_name(name: &str) -> Ident {
     let is_plain = name.starts_with(|c: char| c.is_ascii_lowercase() || c == '_')
         && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
-    if is_plain && is_read_as_name(name) { Ident::new(name) } else { Ident::with_quote('"', name) }
-}
-
-/// Whether a word that stands for a value is a name, and not a word of the grammar.
-fn is_read_as_name(word: &str) -> bool {
-    const TYPES: [&str; 3] = ["interval", "time", "timestamp"];
-    let parsed = Parser::new(&SqlDialect::for_text(word)).try_with_sql(word).and_then(|mut parser| parser.parse_expr());
-    !TYPES.contains(&word) && matches!(parsed, Ok(Expr::Identifier(name)) if name.value == word)
+    let is_keyword = ALL_KEYWORDS.binary_search(&name.to_ascii_uppercase().as_str()).is_ok();
+    if is_plain && !is_keyword { Ident::new(name) } else { Ident::with_quote('"', name) }
 }
 
 #[cfg(test)]
@@ -170,7 +163,7 @@ mod tests {
     fn a_condition_follows_the_name_of_its_column() {
         assert_eq!(renamed("a > 0 AND b < A", "c"), "c > 0 AND b < c");
         assert_eq!(renamed("\"A\" > a", "My Column"), "\"A\" > \"My Column\"");
-        assert_eq!(renamed("a > 0", "plain"), "plain > 0");
+        assert_eq!(renamed("a > 0", "x1"), "x1 > 0");
         assert_eq!(renamed("lower(a) = 'a'", "select"), "lower(\"select\") = 'a'");
     }
 

@@ -25,7 +25,7 @@ const MISSING_BYTES_MAX: usize = 65_536;
 /// What a new column has in rows that are there.
 enum OldRows {
     Same(Option<Scalar>),
-    Computed(Expr),
+    Computed(Box<Expr>),
 }
 
 impl AlteredTable {
@@ -53,7 +53,7 @@ impl AlteredTable {
         let id = column.id;
         match old_rows {
             OldRows::Same(value) => column.missing = value,
-            OldRows::Computed(default) => drop(self.new_values.insert(id, NewValues::Default(default))),
+            OldRows::Computed(default) => drop(self.new_values.insert(id, NewValues::Default(*default))),
         }
         if is_not_null {
             self.forbid_nulls(&name)?;
@@ -69,7 +69,7 @@ impl AlteredTable {
             return Ok(OldRows::Same(None));
         };
         if default.is_volatile() {
-            return Ok(OldRows::Computed(syntax));
+            return Ok(OldRows::Computed(Box::new(syntax)));
         }
         let nullable = braid_storage::ColumnDef { nullable: true, ..column.clone() };
         let def = braid_storage::TableDef { columns: vec![nullable], primary_key: Vec::new(), ..self.def.clone() };
@@ -78,7 +78,7 @@ impl AlteredTable {
         let value = missing_value_of(value.as_ref(), column.column_type);
         let value = value.map_err(|error| EngineError::internal(error.to_string()))?;
         match &value {
-            Some(Scalar::Bytes(bytes)) if bytes.len() > MISSING_BYTES_MAX => Ok(OldRows::Computed(syntax)),
+            Some(Scalar::Bytes(bytes)) if bytes.len() > MISSING_BYTES_MAX => Ok(OldRows::Computed(Box::new(syntax))),
             _ => Ok(OldRows::Same(value)),
         }
     }
