@@ -37,7 +37,7 @@ impl<R: FnOnce(LoadId, LoadedSegments)> SegmentLoad<R> {
         let version = Arc::clone(&self.request.version.0);
         let chunk = &version.chunks[self.request.chunk];
         let (offset, len) = (self.request.offset, self.request.bytes as usize);
-        let read = self.device.read(chunk.file.handle(), offset, len, IoReason::Scan).await;
+        let read = self.device.read(chunk.data_file().handle(), offset, len, IoReason::Scan).await;
         let segments = match read {
             Ok(bytes) => self.open_all(&version, chunk, bytes),
             Err(error) => self.columns().map(|column| (column, Err(BufferError::Io(error.clone())))).collect(),

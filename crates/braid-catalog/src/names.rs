@@ -6,7 +6,7 @@ use braid_sql::SearchPath;
 use braid_sql::functions::ObjectNames;
 use braid_sql::pg_catalog::TypeId;
 use braid_sql::search_path::SYSTEM_SCHEMA;
-use braid_storage::{Catalog, TableVersion};
+use braid_storage::{Catalog, ChunkMeta, TableVersion};
 
 use crate::object_ids::{BOOTSTRAP_ROLE_ID, primary_key_index_id, server_view_id, table_object_id, table_of_object_id};
 use crate::relations::{relation, relation_by_id};
@@ -142,9 +142,16 @@ impl ObjectNames for CatalogNames {
     }
 }
 
+/// Bytes on disk; of rows in memory, those that they take there.
 fn stored_bytes(table: &TableVersion) -> u64 {
-    let segments = table.chunks.iter().flat_map(|chunk| &chunk.segments);
-    segments.map(|segment| u64::from(segment.stored_bytes())).sum()
+    let of_chunk = |chunk: &Arc<ChunkMeta>| {
+        let segments = chunk.segments.iter();
+        match chunk.file {
+            Some(_) => segments.map(|segment| u64::from(segment.stored_bytes())).sum::<u64>(),
+            None => segments.map(|segment| u64::from(segment.segment_bytes)).sum(),
+        }
+    };
+    table.chunks.iter().map(of_chunk).sum()
 }
 
 /// The roles that every cluster of PostgreSQL has but the one that the server tells of.

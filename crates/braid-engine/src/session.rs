@@ -84,6 +84,9 @@ impl Session {
             return Ok(known);
         }
         let statement = &statement.parsed()?;
+        if let Some(query) = statement.command().query_in_parts() {
+            return dml::prepare_parts(context, statement, query, declared).await;
+        }
         match statement.command() {
             Command::Sql(ast::Statement::Query(_)) if statement.kind() == StatementKind::Query => {
                 let Described { prepared, tables } = front_end::describe(context, statement, declared).await?;
@@ -94,13 +97,16 @@ impl Session {
             }
             Command::Sql(ast::Statement::Execute { .. }) => self.describe_execution(statement, declared),
             Command::Sql(ast::Statement::Explain { .. }) => self.describe_explanation(statement, declared).await,
-            Command::Sql(ast::Statement::Insert(insert)) => dml::prepare(context, statement, insert, declared).await,
+            Command::Sql(ast::Statement::Insert(insert)) => {
+                dml::prepare(context, statement, (None, insert), declared).await
+            }
             Command::Sql(ast::Statement::Update(update)) => {
                 dml::prepare_update(context, statement, (None, update), declared).await
             }
             Command::Sql(ast::Statement::Delete(delete)) => {
                 dml::prepare_delete(context, statement, (None, delete), declared).await
             }
+            Command::Sql(ast::Statement::Merge(merge)) => dml::prepare_merge(context, statement, merge, declared).await,
             Command::Sql(ast::Statement::Query(query)) => prepare_change(context, statement, query, declared).await,
             Command::Sql(ast::Statement::ShowVariable { variable }) => {
                 Ok(Prepared { parameter_types: Vec::new(), schema: Some(session_control::show_schema(variable)) })
@@ -196,26 +202,31 @@ impl Session {
             return Ok(outcome);
         }
         let statement = &statement.parsed()?;
+        if let Some(query) = statement.command().query_in_parts() {
+            return dml::execute_parts(context, statement, query, params, interrupt).await;
+        }
         match statement.command() {
             Command::Copy(copy) => copy::execute(context, statement, copy, interrupt).await,
             Command::Prepare(prepare) => self.prepare_named(statement, prepare).await,
             Command::CreateTableWithoutData(create) => {
-                table::create_table_as(context, statement, create, table::Rows::None).await
+                table::create_table_as(context, statement, create, table::Rows::None, &BoundParameters::none()).await
             }
+            Command::CreateTableOfExecution(create) => self.create_table_of_execution(statement, create, params).await,
             Command::Sql(command) => match command {
                 S::Query(_) if kind == StatementKind::Query => {
                     front_end::execute_query(context, statement, params, interrupt).await
                 }
                 S::Execute { .. } => self.execute_named(statement, params, interrupt).await,
                 S::Explain { .. } => self.explain(statement, params, interrupt).await,
-                S::Insert(insert) => dml::execute(context, statement, insert, params).await,
-                S::Update(update) => dml::update(context, statement, (None, update), params).await,
-                S::Delete(delete) => dml::delete(context, statement, (None, delete), params).await,
-                S::Query(query) if matches!(kind, StatementKind::Update | StatementKind::Delete) => {
-                    change_rows(context, statement, query, params).await
+                S::Insert(insert) => dml::execute(context, statement, (None, insert), params, interrupt).await,
+                S::Update(update) => dml::update(context, statement, (None, update), params, interrupt).await,
+                S::Delete(delete) => dml::delete(context, statement, (None, delete), params, interrupt).await,
+                S::Merge(merge) => dml::merge(context, statement, merge, params).await,
+                S::Query(query) if kind.changes_rows() => {
+                    change_rows(context, statement, query, params, interrupt).await
                 }
                 S::CreateTable(create) if create.query.is_some() => {
-                    table::create_table_as(context, statement, create, table::Rows::All).await
+                    table::create_table_as(context, statement, create, table::Rows::All, &BoundParameters::none()).await
                 }
                 S::CreateTable(create) => table::create_table(context, create).await,
                 S::Drop { names, if_exists, .. } if kind == StatementKind::DropTable => {
@@ -336,20 +347,24 @@ impl fmt::Debug for Session {
     }
 }
 
-/// `WITH … UPDATE` and `WITH … DELETE`.
+/// `WITH … INSERT`, `WITH … UPDATE` and `WITH … DELETE`.
 async fn change_rows(
     context: &StatementContext,
     statement: &Statement,
     query: &ast::Query,
     params: &BoundParameters,
+    interrupt: &Interrupt,
 ) -> Result<Outcome, EngineError> {
     let with = query.with.as_ref();
     match &*query.body {
+        ast::SetExpr::Insert(ast::Statement::Insert(insert)) => {
+            dml::execute(context, statement, (with, insert), params, interrupt).await
+        }
         ast::SetExpr::Update(ast::Statement::Update(update)) => {
-            dml::update(context, statement, (with, update), params).await
+            dml::update(context, statement, (with, update), params, interrupt).await
         }
         ast::SetExpr::Delete(ast::Statement::Delete(delete)) => {
-            dml::delete(context, statement, (with, delete), params).await
+            dml::delete(context, statement, (with, delete), params, interrupt).await
         }
         _ => Err(EngineError::unsupported("this statement behind WITH is not supported")),
     }
@@ -363,6 +378,9 @@ async fn prepare_change(
 ) -> Result<Prepared, EngineError> {
     let with = query.with.as_ref();
     match &*query.body {
+        ast::SetExpr::Insert(ast::Statement::Insert(insert)) => {
+            dml::prepare(context, statement, (with, insert), declared).await
+        }
         ast::SetExpr::Update(ast::Statement::Update(update)) => {
             dml::prepare_update(context, statement, (with, update), declared).await
         }
@@ -378,6 +396,8 @@ fn write_name(kind: StatementKind) -> &'static str {
         StatementKind::Insert => "INSERT",
         StatementKind::Update => "UPDATE",
         StatementKind::Delete => "DELETE",
+        StatementKind::Merge => "MERGE",
+        StatementKind::ChangingQuery => "SELECT",
         StatementKind::CopyFrom => "COPY FROM",
         StatementKind::CreateTable => "CREATE TABLE",
         StatementKind::AlterTable => "ALTER TABLE",
@@ -392,20 +412,13 @@ fn write_name(kind: StatementKind) -> &'static str {
 /// The refusal of a statement, with its name.
 fn unsupported_statement(statement: &ast::Statement) -> EngineError {
     use ast::Statement as S;
-    let what = match statement {
-        S::Merge(_) => "MERGE",
-        S::Declare { .. } | S::Fetch { .. } | S::Open(_) => {
-            return EngineError::unsupported("cursors are not supported inside the engine")
-                .with_hint("Use DECLARE and FETCH over the wire protocol, alone in a message.");
-        }
-        other => {
-            let text = other.to_string();
-            let words: Vec<&str> = text.split_whitespace().take(2).collect();
-            let name = words.join(" ").to_uppercase();
-            return EngineError::unsupported(format!("{name} is not supported"));
-        }
-    };
-    EngineError::unsupported(format!("{what} is not supported yet"))
+    if matches!(statement, S::Declare { .. } | S::Fetch { .. } | S::Open(_)) {
+        return EngineError::unsupported("cursors are not supported inside the engine")
+            .with_hint("Use DECLARE and FETCH over the wire protocol, alone in a message.");
+    }
+    let text = statement.to_string();
+    let words: Vec<&str> = text.split_whitespace().take(2).collect();
+    EngineError::unsupported(format!("{} is not supported", words.join(" ").to_uppercase()))
 }
 
 #[cfg(test)]
@@ -415,7 +428,6 @@ mod tests {
     #[test]
     fn refusals_name_the_statement() {
         for (sql, words) in [
-            ("merge into t using u on t.a = u.a when matched then delete", "MERGE is not supported yet"),
             ("create view v as select 1", "CREATE VIEW is not supported"),
             ("create index on t (a)", "CREATE INDEX is not supported"),
         ] {

@@ -11,6 +11,9 @@
 //! | [`kind`] | what a statement does |
 //! | [`copy_statement`], [`copy_options`] | COPY as written; its options with their defaults |
 //! | [`prepare_statement`] | PREPARE and EXECUTE as written |
+//! | [`relation_names`] | the names of the relations that a tree reads |
+//! | [`table_of_rows`] | SELECT INTO and CREATE TABLE AS EXECUTE |
+//! | [`merge_statement`] | MERGE as written |
 //! | [`dialect`] | PostgreSQL's dialect, as far as sqlparser's differs |
 //! | [`text_template`] | the tokens of a text, with its constants lifted out |
 //! | [`syntax_errors`], [`places`] | errors in PostgreSQL's words; places in the text |
@@ -20,9 +23,12 @@ mod copy_options;
 mod copy_statement;
 mod dialect;
 mod kind;
+mod merge_statement;
 mod places;
 mod prepare_statement;
+mod relation_names;
 mod syntax_errors;
+mod table_of_rows;
 mod text_template;
 
 use std::fmt;
@@ -47,7 +53,9 @@ pub(crate) use dialect::SqlDialect;
 pub use kind::StatementKind;
 use places::{Places, character_of};
 pub(crate) use prepare_statement::{InnerStatement, PrepareStatement};
+pub(crate) use relation_names::RelationNames;
 use syntax_errors::{error_near, parser_error, syntax_error};
+pub(crate) use table_of_rows::CreateTableOfExecution;
 pub(crate) use text_template::{Constant, HoleContent, ScannedText, Unscanned};
 
 /// How deep the parser descends. It needs up to four levels for one of the tree.
@@ -128,7 +136,10 @@ impl<'a> Tokens<'a> {
         let explained = begins_with(&tokens, Keyword::EXPLAIN).then(|| ScannedText::of_explained(&tokens));
         let mut statements = on_deep_stack(tokens.len(), || Statement::parse_tokens(sql, tokens))?;
         match &mut statements[..] {
-            [only] => (only.scanned, only.explained) = (scanned.map(Arc::new), explained.map(Arc::new)),
+            [only] => {
+                only.scanned = scanned.filter(|_| only.kind == StatementKind::Query).map(Arc::new);
+                only.explained = explained.map(Arc::new);
+            }
             several => several.iter_mut().for_each(|statement| statement.is_among_others = true),
         }
         Ok(statements)
@@ -250,6 +261,15 @@ impl Statement {
                 Some((!all).then(|| fold(name)))
             }
             _ => None,
+        }
+    }
+
+    /// Whether it may change rows and return them. What EXECUTE executes is not known here.
+    pub fn may_return_changed_rows(&self) -> bool {
+        match self.kind {
+            StatementKind::Execute | StatementKind::ChangingQuery => true,
+            kind if kind.changes_rows() => self.command.as_deref().is_some_and(|command| command.returning().is_some()),
+            _ => false,
         }
     }
 

@@ -29,6 +29,14 @@ pub enum ReplaceError {
     Uncertain(IoError),
 }
 
+impl ReplaceError {
+    /// What failed.
+    pub fn into_error(self) -> IoError {
+        let (Self::NotReplaced(error) | Self::Uncertain(error)) = self;
+        error
+    }
+}
+
 /// Creates `dir` and what is missing above it, durably. That it exists already is no error.
 pub fn create_dir_all(dir: &Path) -> Result<(), IoError> {
     if dir.is_dir() {

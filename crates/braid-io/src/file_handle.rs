@@ -22,6 +22,8 @@ pub enum OpenMode {
     Read,
     /// For reading and writing; it must not exist.
     Create,
+    /// For reading and writing; it must exist.
+    Update,
 }
 
 /// Under which number traces name a file; unique within the process.
@@ -55,6 +57,7 @@ impl FileHandle {
         match mode {
             OpenMode::Read => options.read(true),
             OpenMode::Create => options.read(true).write(true).create_new(true),
+            OpenMode::Update => options.read(true).write(true),
         };
         let file = options.open(path).map_err(|error| IoError::file(IoOperation::Open, path, error))?;
         let direct = direct

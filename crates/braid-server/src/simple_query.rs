@@ -22,16 +22,17 @@ impl Connection {
         self.names.close_portal("");
         self.session.begin_message(MessageScope::Statement);
         let statements = Command::parse(&self.session, sql)?;
-        if statements.len() > 1 {
+        if statements.len() > 1 || statements.iter().any(may_return_changed_rows) {
             self.session.begin_message(MessageScope::Message);
         }
         self.put_notices();
         if statements.is_empty() {
             self.wire.put(&PgWireBackendMessage::EmptyQueryResponse(EmptyQueryResponse::new()));
         }
-        for statement in statements {
+        let count = statements.len();
+        for (at, statement) in statements.into_iter().enumerate() {
             match statement {
-                Command::Engine(statement) => self.run_simple(&statement).await?,
+                Command::Engine(statement) => self.run_simple(&statement, at + 1 == count).await?,
                 Command::Cursor(command) => self.run_cursor_command(command, Vec::new(), Call::Simple).await?,
             }
         }
@@ -40,7 +41,8 @@ impl Connection {
         Ok(Reply::Now)
     }
 
-    async fn run_simple(&mut self, statement: &Statement) -> Result<(), Failure> {
+    /// Runs a statement. What the message has changed is committed when the last one has sent its rows, before it is told complete.
+    async fn run_simple(&mut self, statement: &Statement, is_last: bool) -> Result<(), Failure> {
         let token = self.new_token();
         let (mut running, session, _) = self.running(token.clone());
         let tag = match running.wait(session.execute(statement, Vec::new(), token.clone())).await?? {
@@ -55,8 +57,19 @@ impl Connection {
             Outcome::CopyOut(data) => copy::copy_out(&mut running, data).await?,
         };
         drop(running);
+        if is_last {
+            self.session.end_message().await?;
+        }
         self.forget_statements(statement, &tag);
         self.put_complete(statement, tag);
         Ok(())
+    }
+}
+
+/// Whether a command may change rows and return them: they are sent before the change is committed.
+fn may_return_changed_rows(command: &Command) -> bool {
+    match command {
+        Command::Engine(statement) => statement.may_return_changed_rows(),
+        Command::Cursor(_) => false,
     }
 }

@@ -11,6 +11,34 @@ pub const CHANGED_TABLE_SCHEMA: &str = "\0changed";
 /// The relation, and its only column, that has the identities of the changed table's rows. `*` and names of tables do not reach them.
 pub const ROW_IDS: &str = "\0row";
 
+/// What the name of an item of FROM begins with whose only row has new values of the rows that a statement changes: `SET (a, b) = (SELECT …)`.
+/// Without a row the values are null, and a second row is an error. No text can name it.
+pub const VALUE_SOURCE: &str = "\0values";
+
+/// The name of an item of FROM, and of its only column, that is an expression over the rows which the items before it and WHERE leave. It is
+/// computed once for each row. No text can name it.
+pub const COMPUTED: &str = "\0computed";
+
+/// The number of the table that has the rows of a statement with RETURNING: the columns of its target, then further ones. No table has it.
+pub const RETURNED_ROWS: u64 = u64::MAX;
+
+/// What follows the numbers of tables that have the rows of a statement's common tables.
+pub const COMMON_ROWS_END: u64 = RETURNED_ROWS;
+
+/// Most such tables.
+const COMMON_ROWS_MAX: u64 = 1 << 16;
+
+/// The number of the table that has the rows of a common table, which was computed before it is read.
+pub fn common_rows(at: usize) -> u64 {
+    assert!((at as u64) < COMMON_ROWS_MAX, "a statement has fewer common tables");
+    COMMON_ROWS_END - 1 - at as u64
+}
+
+/// Whether a table has the rows of a common table.
+pub fn is_common_rows(table: u64) -> bool {
+    (COMMON_ROWS_END - COMMON_ROWS_MAX..COMMON_ROWS_END).contains(&table)
+}
+
 /// The tables of a database.
 pub trait Tables: fmt::Debug {
     /// The table of this name; `None` if there is none. Names without a schema are looked for in the schemas of the

@@ -2,15 +2,13 @@
 //!
 //! A [`Catalog`] never changes. A commit makes a new one that shares the versions of the tables it did not touch, and
 //! swaps it in; holders of the old one go on seeing the old tables.
-//!
-//! Beside each version lies its section of the manifest, encoded once, when the version was made.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use braid_base::{ColumnId, EnumType, EnumTypeId, EnumTypeRef, TableId};
 
-use crate::manifest::{ManifestHeader, encode_table, encode_types};
+use crate::manifest::{ChunkEntry, ManifestHeader, NextIds, encode_table};
 use crate::{ColumnDef, ColumnType, DistinctCount, StoreError, TableDef, TableVersion};
 
 /// What CREATE TABLE asks for.
@@ -43,12 +41,11 @@ pub struct CatalogType {
     pub definition: Arc<EnumType>,
 }
 
-/// A table of a catalog, with what the manifest says of it.
+/// A table of a catalog.
 #[derive(Debug)]
 pub(crate) struct TableEntry {
     pub(crate) version: Arc<TableVersion>,
     pub(crate) next_chunk_id: u32,
-    section: Vec<u8>,
 }
 
 impl Catalog {
@@ -88,7 +85,7 @@ impl Catalog {
     /// Data files of all tables.
     pub fn data_file_count(&self) -> usize {
         let chunks = self.tables().flat_map(|version| version.chunks.iter());
-        chunks.map(|chunk| chunk.file.id()).collect::<HashSet<_>>().len()
+        chunks.filter_map(|chunk| chunk.file.as_ref()).map(|file| file.id()).collect::<HashSet<_>>().len()
     }
 
     /// All enumerated types, oldest first.
@@ -148,7 +145,7 @@ impl Catalog {
 
     /// Makes the definitions of this state those that all statements see.
     pub(crate) fn announce_types(&self, before: &Self) {
-        if !Arc::ptr_eq(&self.types, &before.types) {
+        if !self.has_types_of(before) {
             self.types.values().for_each(|known| known.id.redefine(known.definition.clone()));
         }
     }
@@ -156,6 +153,21 @@ impl Catalog {
     /// The entry of the table with the id `id`.
     pub(crate) fn entry(&self, id: TableId) -> Option<&TableEntry> {
         self.entries.get(&id).map(Arc::as_ref)
+    }
+
+    /// As [`Self::entry`]: states share the entries of tables that have not changed.
+    pub(crate) fn shared_entry(&self, id: TableId) -> Option<&Arc<TableEntry>> {
+        self.entries.get(&id)
+    }
+
+    /// The entries of all tables, by ascending id.
+    pub(crate) fn entries(&self) -> impl Iterator<Item = &Arc<TableEntry>> {
+        self.entries.values()
+    }
+
+    /// Whether the enumerated types are those of another state, unchanged.
+    pub(crate) fn has_types_of(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.types, &other.types)
     }
 
     /// Adds `entry`, or puts it in the place of the entry with the same table id.
@@ -182,11 +194,11 @@ impl Catalog {
         }
     }
 
-    /// The bytes of the manifest of this state.
-    pub(crate) fn manifest_bytes(&self, next_file_id: u64, next_table_id: u32, next_type_oid: u32) -> Vec<u8> {
-        let types = encode_types(next_type_oid, self.types.values().map(|known| &*known.definition));
-        let header = ManifestHeader { sequence: self.sequence, next_file_id, next_table_id };
-        header.assemble(&types, self.entries.values().map(|entry| entry.section.as_slice()))
+    /// The bytes of the manifest of this state, which the records of this log follow.
+    pub(crate) fn manifest_bytes(&self, next_ids: NextIds, log_number: u64) -> Vec<u8> {
+        let sections: Vec<Vec<u8>> = self.entries.values().map(|entry| entry.section()).collect();
+        ManifestHeader { sequence: self.sequence, next_ids, log_number }
+            .assemble(self.types.values().map(|known| &*known.definition), sections.iter().map(Vec::as_slice))
     }
 
     fn insert(&mut self, entry: TableEntry) {
@@ -200,15 +212,25 @@ impl Catalog {
 impl TableEntry {
     /// The entry of `version`, whose next chunk gets the id `next_chunk_id`.
     pub(crate) fn new(version: Arc<TableVersion>, next_chunk_id: u32) -> Self {
-        let chunks = version.chunks.iter().map(|c| (c.id, c.row_count, c.file.id(), c.segments.as_slice()));
-        let sketches = version.distinct.iter().map(|count| count.as_ref().map(DistinctCount::sketch));
-        let deleted = version.chunks.iter().filter_map(|chunk| Some((chunk.id, chunk.deleted.as_deref()?)));
-        let section = encode_table(&version.def, next_chunk_id, version.sequence, chunks, sketches, deleted);
-        Self { version, next_chunk_id, section }
+        Self { version, next_chunk_id }
     }
 
-    /// The entry of a version that no manifest has.
+    /// The entry of a version that is never committed.
     pub(crate) fn of_view(version: Arc<TableVersion>) -> Self {
-        Self { version, next_chunk_id: 0, section: Vec::new() }
+        Self { version, next_chunk_id: 0 }
+    }
+
+    /// The table's section of the manifest.
+    fn section(&self) -> Vec<u8> {
+        let version = &self.version;
+        let chunks = version.chunks.iter().map(|chunk| ChunkEntry {
+            id: chunk.id,
+            row_count: chunk.row_count,
+            file_id: chunk.file.as_ref().map(|file| file.id()),
+            segments: &chunk.segments,
+        });
+        let sketches = version.distinct.iter().map(|count| count.as_ref().map(DistinctCount::sketch));
+        let deleted = version.chunks.iter().filter_map(|chunk| Some((chunk.id, chunk.deleted.as_deref()?)));
+        encode_table(&version.def, self.next_chunk_id, version.sequence, chunks, sketches, deleted)
     }
 }

@@ -3,8 +3,8 @@
 //! For each data file: it is there, its header is its own, its length is what the manifest implies (of a table with dropped
 //! columns, no less: the manifest does not know where their segments end). For each segment:
 //! it can be read, its checksum holds, its padding is zero, it opens, it decodes completely, and row count, null count
-//! and bounds are as in the manifest. For the manifest itself: it decodes and is the one this process works with, and its chunks
-//! have the same deleted rows.
+//! and bounds are as in the manifest. For the manifest and the logs: they can be read, and together are the state this process works
+//! with, whose chunks have the same deleted rows.
 //! Data files that nothing names are listed. So a flipped bit shows wherever it is.
 //!
 //! The check goes on after a fault, works on one snapshot while the database is in use, keeps a bounded number of
@@ -25,6 +25,8 @@ use futures::stream::{self, StreamExt};
 
 use crate::checksum::checksum;
 use crate::chunk_reader::gather_all;
+use crate::commit_log::recovery::recover;
+use crate::data_directory::DataDirectory;
 use crate::data_file::DataFile;
 use crate::data_file_header::{DATA_FILE_HEADER_BYTES, DataFileId, HeaderFault, verify_header};
 use crate::manifest::{Manifest, ManifestChunk};
@@ -48,7 +50,7 @@ impl Store {
         let shared = self.shared();
         let catalog = self.snapshot();
         let mut report = CheckReport::default();
-        let faults = check_manifest(shared, &mut report.bytes).await;
+        let faults = check_newest_state(shared, &mut report.bytes).await;
         report.faults.extend(faults);
         let segments_total = catalog.tables().map(|t| t.chunks.len() * t.def.columns.len()).sum();
         for version in catalog.tables() {
@@ -83,26 +85,37 @@ impl Store {
     }
 }
 
-/// The manifest on disk against the state in memory, at a moment when no commit changes either.
-async fn check_manifest(shared: &Arc<StoreShared>, bytes_read: &mut u64) -> Vec<Fault> {
+/// The manifest and the log on disk against the state in memory, at a moment when no commit changes either.
+async fn check_newest_state(shared: &Arc<StoreShared>, bytes_read: &mut u64) -> Vec<Fault> {
     let path = shared.directory.manifest();
     let fault = |kind| vec![Fault::of_path(&path, kind)];
-    let lock = match CommitLock::acquire(shared).await {
-        Ok(lock) => lock,
-        Err(error) => return fault(FaultKind::Store(error.to_string())),
+    let mut batches = shared.group_commit.watch_batches();
+    let lock = loop {
+        let lock = match CommitLock::acquire(shared).await {
+            Ok(lock) => lock,
+            Err(error) => return fault(FaultKind::Store(error.to_string())),
+        };
+        if lock.catalog().sequence() == shared.snapshot().sequence() {
+            break lock;
+        }
+        drop(lock);
+        drop(batches.changed().await);
     };
-    let directory = Arc::clone(&shared.directory);
-    let read = tokio::task::spawn_blocking(move || directory.read_manifest()).await;
+    let of_blocking = Arc::clone(shared);
+    let read = tokio::task::spawn_blocking(move || {
+        of_blocking.group_commit.while_unwritten(|| read_newest_state(&of_blocking.directory))
+    });
+    let read = read.await;
     let read = read.unwrap_or_else(|error| Err(StoreError::Stopped { reason: error.to_string() }));
-    let bytes = match read {
-        Ok(Some(bytes)) => bytes,
+    let (catalog, manifest) = match read {
+        Ok(Some((manifest, bytes))) => {
+            *bytes_read += bytes;
+            (lock.catalog(), manifest)
+        }
         Ok(None) => return fault(FaultKind::Missing),
+        Err(StoreError::Manifest { source, .. }) => return fault(FaultKind::Manifest(source)),
+        Err(StoreError::Log { path, source }) => return vec![Fault::of_path(&path, FaultKind::Log(source))],
         Err(error) => return fault(FaultKind::Store(error.to_string())),
-    };
-    *bytes_read += bytes.len() as u64;
-    let (catalog, manifest) = match Manifest::decode(&bytes) {
-        Ok(manifest) => (lock.catalog(), manifest),
-        Err(error) => return fault(FaultKind::Manifest(error)),
     };
     let (expected, found) = (catalog.sequence(), manifest.sequence);
     if expected != found {
@@ -110,6 +123,14 @@ async fn check_manifest(shared: &Arc<StoreShared>, bytes_read: &mut u64) -> Vec<
     }
     let pairs = catalog.tables().zip(&manifest.tables);
     pairs.flat_map(|(version, table)| deleted_rows_faults(version, &table.chunks, &path)).collect()
+}
+
+/// The newest state on disk, and the bytes of the manifest and the logs; `None` without a manifest.
+fn read_newest_state(directory: &DataDirectory) -> Result<Option<(Manifest, u64)>, StoreError> {
+    let Some(bytes) = directory.read_manifest()? else { return Ok(None) };
+    let malformed = |source| StoreError::Manifest { path: directory.manifest(), source };
+    let recovered = recover(directory, Manifest::decode(&bytes).map_err(malformed)?)?;
+    Ok(Some((recovered.manifest, bytes.len() as u64 + recovered.log_bytes)))
 }
 
 /// The chunks of a table that do not have the deleted rows of the manifest, or not some of their rows.
@@ -134,9 +155,10 @@ fn deleted_rows_faults(version: &TableVersion, chunks: &[ManifestChunk], path: &
 fn files_of(version: &TableVersion) -> BTreeMap<DataFileId, ExpectedFile> {
     let mut files = BTreeMap::new();
     for chunk in version.chunks.iter() {
+        let Some(file) = &chunk.file else { continue };
         let file = files
-            .entry(chunk.file.id())
-            .or_insert_with(|| ExpectedFile { file: Arc::clone(&chunk.file), length: DATA_FILE_HEADER_BYTES as u64 });
+            .entry(file.id())
+            .or_insert_with(|| ExpectedFile { file: Arc::clone(file), length: DATA_FILE_HEADER_BYTES as u64 });
         let end = chunk.segments.iter().filter_map(SegmentMeta::file_range).map(FileRange::end).max().unwrap_or(0);
         file.length = file.length.max(end);
     }
@@ -198,17 +220,17 @@ async fn check_segment(
         table: Some(version.def.name.clone()),
         column: Some(version.def.columns[column].name.clone()),
         chunk: Some(chunk.id),
-        file: chunk.file.path().to_owned(),
+        file: chunk.file.as_ref().map_or_else(|| shared.directory.manifest(), |file| file.path().to_owned()),
         offset: meta.file_range().map(|range| range.offset),
         kind,
     };
     let (stored, bytes) = match &meta.place {
         SegmentPlace::InMemory(segment) => (segment.bytes().clone(), 0),
         // Reported once, with the file.
-        SegmentPlace::InFile(_) if chunk.file.is_missing() => return (0, None),
+        SegmentPlace::InFile(_) if chunk.data_file().is_missing() => return (0, None),
         SegmentPlace::InFile(range) => {
             let (offset, len) = (range.offset, range.stored_bytes as usize);
-            match shared.device.read(chunk.file.handle(), offset, len, IoReason::Check).await {
+            match shared.device.read(chunk.data_file().handle(), offset, len, IoReason::Check).await {
                 Ok(buffer) => (buffer.into_bytes(), len as u64),
                 Err(error) => return (0, Some(fault(FaultKind::Read(error)))),
             }

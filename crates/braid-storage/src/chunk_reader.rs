@@ -11,7 +11,7 @@ use futures::future::try_join_all;
 
 use crate::checksum::checksum;
 use crate::segment::{Segment, as_declared};
-use crate::{ChunkMeta, DeletedRows, SegmentPlace, Selection, StoreError, TableDef};
+use crate::{ChunkMeta, ColumnType, DeletedRows, SegmentPlace, Selection, StoreError, TableDef};
 
 /// All rows of a chunk that are not deleted.
 pub(crate) async fn read_chunk(
@@ -36,7 +36,7 @@ async fn read_segment(device: &dyn Device, chunk: &ChunkMeta, column: usize) -> 
         SegmentPlace::InFile(range) => range,
         SegmentPlace::InMemory(segment) => return Ok(segment.bytes().clone()),
     };
-    let read = device.read(chunk.file.handle(), range.offset, range.stored_bytes as usize, IoReason::Load);
+    let read = device.read(chunk.data_file().handle(), range.offset, range.stored_bytes as usize, IoReason::Load);
     Ok(read.await?.into_bytes().slice(..segment.segment_bytes as usize))
 }
 
@@ -48,7 +48,7 @@ fn decode(def: &TableDef, chunk: &ChunkMeta, column: usize, bytes: Bytes) -> Res
             table: def.name.clone(),
             column: column_def.name.clone(),
             chunk: chunk.id,
-            file: chunk.file.path().to_owned(),
+            file: chunk.file.as_ref().map(|file| file.path().to_owned()).unwrap_or_default(),
             offset: segment.file_range().map_or(0, |range| range.offset),
             expected: segment.checksum,
             found,
@@ -76,6 +76,11 @@ fn decode(def: &TableDef, chunk: &ChunkMeta, column: usize, bytes: Bytes) -> Res
 /// All values of a segment.
 pub(crate) fn gather_all(segment: &Segment) -> ArrayRef {
     gather_without(segment, None)
+}
+
+/// The values of a segment in memory in rows that are not deleted, as its column is declared.
+pub(crate) fn gather_memory(segment: &Segment, deleted: Option<&DeletedRows>, declared: ColumnType) -> ArrayRef {
+    as_declared(gather_without(segment, deleted), declared)
 }
 
 /// The values of a segment in rows that are not deleted.

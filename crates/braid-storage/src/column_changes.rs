@@ -19,7 +19,7 @@ use crate::column_change_error::COLUMNS_MAX;
 use crate::distinct_sketch::{DistinctCount, DistinctSketch};
 use crate::missing_segments::{MissingSegments, distinct_missing};
 use crate::write_set::AlteredRows;
-use crate::{ChunkMeta, ColumnChangeError, ColumnDef, SegmentMeta, Store, StoreError, TableDef, TableVersion};
+use crate::{ChunkMeta, ColumnChangeError, ColumnDef, Store, StoreError, TableDef, TableVersion};
 
 /// A change of a table's columns.
 #[derive(Clone, Debug, PartialEq)]
@@ -122,20 +122,12 @@ impl TableVersion {
     pub(crate) fn defined_as(&self, def: &Arc<TableDef>, sequence: u64) -> Self {
         let mut missing = MissingSegments::default();
         let altered = |chunk: &Arc<ChunkMeta>| {
-            let kept: Vec<SegmentMeta> =
-                chunk.segments.iter().filter(|segment| self.keeps(segment, def)).cloned().collect();
-            let segments = missing.complete(def, chunk.row_count, &kept);
+            let segments = missing.complete(def, chunk.row_count, &chunk.segments);
             Arc::new(ChunkMeta { segments, ..(**chunk).clone() })
         };
         let chunks = self.chunks.iter().map(altered).collect();
         let distinct = def.columns.iter().map(|column| self.distinct_in(column)).collect();
         Self::new(Arc::clone(def), chunks, sequence, distinct)
-    }
-
-    /// Whether a segment is the same for another definition. One in memory is of its column's type.
-    fn keeps(&self, segment: &SegmentMeta, def: &TableDef) -> bool {
-        let column_type = |def: &TableDef| def.column_by_id(segment.column).map(|column| column.column_type);
-        segment.memory().is_none() || column_type(&self.def) == column_type(def)
     }
 
     /// The different values of a column that another definition has.

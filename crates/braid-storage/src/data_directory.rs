@@ -3,8 +3,9 @@
 //! | name | what |
 //! |---|---|
 //! | `braid.lock` | locked (`flock`) by the process that has the directory open; its contents, the process id in decimal, are for people |
-//! | `manifest` | the newest manifest |
+//! | `manifest` | the newest checkpoint |
 //! | `manifest.new` | a manifest being written; meaningless, removed at open |
+//! | `log/` + 16 hex digits + `.log` | the logs of commits, named by their number |
 //! | `data/` + 16 hex digits + `.seg` | data files, named by their id |
 //!
 //! Anything else in the directory is left alone: the store did not make it.
@@ -31,15 +32,8 @@ const LOCK: &str = "braid.lock";
 const MANIFEST: &str = "manifest";
 const DATA: &str = "data";
 const DATA_FILE_SUFFIX: &str = ".seg";
-
-/// Whether a failed switch of manifests left the old one in place for certain.
-#[derive(Debug)]
-pub(crate) enum SwitchError {
-    /// The old manifest is in place.
-    NotSwitched(Box<StoreError>),
-    /// Either may be there after a crash.
-    Uncertain(Box<StoreError>),
-}
+const LOG: &str = "log";
+const LOG_SUFFIX: &str = ".log";
 
 /// An open and locked data directory.
 pub(crate) struct DataDirectory {
@@ -56,6 +50,7 @@ impl DataDirectory {
         durable::create_dir_all(path).map_err(io)?;
         let lock = lock(path)?;
         durable::create_dir_all(&path.join(DATA)).map_err(io)?;
+        durable::create_dir_all(&path.join(LOG)).map_err(io)?;
         let directory = Self { path: path.to_owned(), device, alive: Mutex::new(HashSet::new()), _lock: lock };
         let unfinished = durable::new_content_path(path, MANIFEST);
         if unfinished.exists() {
@@ -95,14 +90,54 @@ impl DataDirectory {
 
     /// All data files in the directory, named by a manifest or not.
     pub(crate) fn list_data_files(&self) -> Result<Vec<DataFileId>, StoreError> {
-        let data = self.path.join(DATA);
-        let error = |source| StoreError::directory(&self.path, "list", &data, source);
-        let mut ids = Vec::new();
-        for entry in fs::read_dir(&data).map_err(error)? {
-            ids.extend(data_file_id(&entry.map_err(error)?.file_name().to_string_lossy()));
+        self.list(DATA, |name| number_in(name, DATA_FILE_SUFFIX).map(DataFileId))
+    }
+
+    /// What `parse` knows of the names in a part of the directory, ascending.
+    fn list<T: Ord>(&self, part: &str, parse: impl Fn(&str) -> Option<T>) -> Result<Vec<T>, StoreError> {
+        let dir = self.path.join(part);
+        let error = |source| StoreError::directory(&self.path, "list", &dir, source);
+        let mut found = Vec::new();
+        for entry in fs::read_dir(&dir).map_err(error)? {
+            found.extend(parse(&entry.map_err(error)?.file_name().to_string_lossy()));
         }
-        ids.sort_unstable();
-        Ok(ids)
+        found.sort_unstable();
+        Ok(found)
+    }
+
+    /// Where the log with this number lies.
+    pub(crate) fn log(&self, number: u64) -> PathBuf {
+        self.path.join(LOG).join(format!("{number:016x}{LOG_SUFFIX}"))
+    }
+
+    /// The numbers of all logs in the directory, ascending.
+    pub(crate) fn list_logs(&self) -> Result<Vec<u64>, StoreError> {
+        self.list(LOG, |name| number_in(name, LOG_SUFFIX))
+    }
+
+    /// The bytes of a log.
+    pub(crate) fn read_log(&self, number: u64) -> Result<Vec<u8>, StoreError> {
+        let path = self.log(number);
+        fs::read(&path).map_err(|error| StoreError::directory(&self.path, "read", &path, error))
+    }
+
+    /// Creates a log with these bytes, or replaces one, durably.
+    pub(crate) fn create_log(&self, number: u64, bytes: &[u8]) -> Result<(), IoError> {
+        let path = self.log(number);
+        let file = self.device.create_small(&path, bytes)?;
+        self.device.sync_small(&file)?;
+        self.device.sync_directory(&self.path.join(LOG))
+    }
+
+    /// Opens a log to be written on.
+    pub(crate) fn open_log(&self, number: u64) -> Result<FileHandle, IoError> {
+        self.device.open(&self.log(number), OpenMode::Update)
+    }
+
+    /// Deletes all logs with lower numbers, as far as that goes: what is left is deleted by the next checkpoint.
+    pub(crate) fn remove_logs_before(&self, number: u64) {
+        let before = self.list_logs().unwrap_or_default().into_iter().filter(|known| *known < number);
+        before.for_each(|known| self.remove(&self.log(known)));
     }
 
     /// Creates or opens the data file `id`.
@@ -111,18 +146,14 @@ impl DataDirectory {
     }
 
     /// Makes the names of all data files durable.
-    pub(crate) fn sync_data_files(&self) -> Result<(), StoreError> {
-        self.device.sync_directory(&self.path.join(DATA)).map_err(|error| StoreError::io(&self.path, error))
+    pub(crate) fn sync_data_files(&self) -> Result<(), IoError> {
+        self.device.sync_directory(&self.path.join(DATA))
     }
 
     /// Puts `bytes` in the place of the manifest. Once it returns `Ok` they are there after any crash; before, either
     /// they or the old ones are, whole.
-    pub(crate) fn switch_manifest(&self, bytes: &[u8]) -> Result<(), SwitchError> {
-        let boxed = |error| Box::new(StoreError::io(&self.path, error));
-        durable::replace_file(self.device.as_ref(), &self.path, MANIFEST, bytes).map_err(|error| match error {
-            ReplaceError::NotReplaced(error) => SwitchError::NotSwitched(boxed(error)),
-            ReplaceError::Uncertain(error) => SwitchError::Uncertain(boxed(error)),
-        })
+    pub(crate) fn switch_manifest(&self, bytes: &[u8]) -> Result<(), ReplaceError> {
+        durable::replace_file(self.device.as_ref(), &self.path, MANIFEST, bytes)
     }
 
     /// Deletes a file of the directory. A failure is only logged: the file is an orphan that the next open removes.
@@ -133,10 +164,10 @@ impl DataDirectory {
     }
 }
 
-/// The id in a data file's name; `None` for any other name.
-fn data_file_id(name: &str) -> Option<DataFileId> {
-    let id = DataFileId(u64::from_str_radix(name.strip_suffix(DATA_FILE_SUFFIX)?, 16).ok()?);
-    (name == format!("{id}{DATA_FILE_SUFFIX}")).then_some(id)
+/// The number in a file's name; `None` for any other name.
+fn number_in(name: &str, suffix: &str) -> Option<u64> {
+    let number = u64::from_str_radix(name.strip_suffix(suffix)?, 16).ok()?;
+    (name == format!("{number:016x}{suffix}")).then_some(number)
 }
 
 fn lock(dir: &Path) -> Result<File, StoreError> {
@@ -166,11 +197,11 @@ mod tests {
 
     #[test]
     fn only_names_that_braid_gives_are_data_files() {
-        assert_eq!(data_file_id("00000000000000ff.seg"), Some(DataFileId(255)));
+        assert_eq!(number_in("00000000000000ff.seg", DATA_FILE_SUFFIX), Some(255));
         for foreign in
             ["ff.seg", "00000000000000FF.seg", "00000000000000ff", "+0000000000000ff.seg", "notes.seg", ".seg"]
         {
-            assert_eq!(data_file_id(foreign), None, "{foreign}");
+            assert_eq!(number_in(foreign, DATA_FILE_SUFFIX), None, "{foreign}");
         }
     }
 

@@ -109,6 +109,12 @@ impl DeletedRows {
         united
     }
 
+    /// The rows that are deleted here and not in `other`. Panics when that is of a chunk with another number of rows.
+    pub fn difference(&self, other: &Self) -> Self {
+        assert_eq!(self.row_count, other.row_count, "deleted rows of one chunk");
+        Self::of(self.row_count, self.iter().filter(|row| !other.contains(*row)))
+    }
+
     /// The first row that is deleted here and in `other`.
     pub fn first_common(&self, other: &Self) -> Option<u32> {
         self.vectors.iter().find_map(|DeletedInVector { vector, words }| {
@@ -209,6 +215,7 @@ mod tests {
             let united = deleted.union(&further);
             assert!(united.iter().eq(sets[0].union(&sets[1]).copied()));
             assert_eq!(united, DeletedRows::of(row_count, united.iter()));
+            assert!(united.difference(&further).iter().eq(sets[0].difference(&sets[1]).copied()));
             assert_eq!((united.is_empty(), united.is_all()), (united.count() == 0, united.count() == row_count));
         }
     }

@@ -98,6 +98,18 @@ impl DistinctSketch {
         }
     }
 
+    /// The sketch that makes `before` this one when it is united with it; `None` if this one has forgotten something.
+    pub(crate) fn difference(&self, before: &Self) -> Option<Self> {
+        let pairs = || self.registers.iter().zip(before.registers.iter());
+        if pairs().any(|(rank, before)| rank < before) {
+            return None;
+        }
+        let mut new = Self::empty();
+        let raised = pairs().map(|(rank, before)| if rank > before { *rank } else { 0 });
+        new.registers.iter_mut().zip(raised).for_each(|(rank, raised)| *rank = raised);
+        Some(new)
+    }
+
     /// About how many different values were put in; 0 only if there was none.
     pub fn estimate(&self) -> f64 {
         const M: f64 = REGISTER_COUNT as f64;

@@ -20,7 +20,10 @@
 //! | `data_directory` | what lies where in the data directory, its lock, its names |
 //! | `table` | table definitions and the immutable versions scans read |
 //! | `catalog` | all tables of one state of the database |
-//! | [`manifest`], `manifest_error` | the file that names all tables, chunks and data files of one state |
+//! | [`manifest`], `manifest_error` | the file that names all tables, chunks and data files of one state; the record of a commit |
+//! | `catalog_changes` | what one state has that the state before has not |
+//! | `log_file` | the bytes of a log of commits |
+//! | `commit_log` | the log of commits, and recovery from it |
 //! | `store_shared` | what a store and its appenders have in common: the newest catalog, commits |
 //! | `memory_segment` | a segment that is in memory instead of a file |
 //! | `missing_segments`, `missing_values` | the values of a column in rows that were there before it |
@@ -34,18 +37,21 @@
 //! | `chunk_reader` | whole chunks read back, to be merged or checked |
 
 mod catalog;
+mod catalog_changes;
 mod check;
 pub mod checksum;
 mod chunk_reader;
 mod codec;
 mod column_change_error;
 mod column_changes;
+mod commit_log;
 mod common_scale;
 mod data_directory;
 mod data_file;
 mod data_file_header;
 mod deleted_rows;
 mod distinct_sketch;
+mod log_file;
 pub mod manifest;
 mod manifest_error;
 mod memory_segment;
@@ -81,6 +87,7 @@ pub use data_file::DataFile;
 pub use data_file_header::{DataFileId, HeaderFault};
 pub use deleted_rows::{DeletedRows, RowId};
 pub use distinct_sketch::{DistinctCount, DistinctSketch};
+pub use log_file::{LogContents, LogFault, encode_batch, encode_empty_log, read_log};
 pub use manifest::Manifest;
 pub use manifest_error::ManifestError;
 pub use memory_segment::MemorySegment;

@@ -1,8 +1,9 @@
 //! The manifest: one file that names every table, column, chunk, segment and data file of one state of the database.
 //!
-//! It is written whole at every commit and switched by renaming (see `store_shared/commit.rs`), so there is never a manifest
-//! that is half old and half new, and nothing to replay at start. Its size is what zone maps cost, about 70 bytes a
-//! segment: some 600 kB for TPC-H at scale factor 10. The sketches of different values take at most 769 bytes a column.
+//! It is a checkpoint: commits are records in the log (`commit_log.rs`), and the manifest names the log with the records that follow
+//! its state. It is written whole and switched by renaming, so there is never a manifest that is half old and half new. Its size is
+//! what zone maps cost, about 70 bytes a segment: some 600 kB for TPC-H at scale factor 10, and the rows in memory. The sketches of
+//! different values take at most 769 bytes a column.
 //!
 //! Bytes, little-endian throughout; the sections follow each other without gaps, in [`table_section`]'s form:
 //!
@@ -17,7 +18,8 @@
 //! | 40 | 8 | next data file id |
 //! | 48 | 4 | next table id |
 //! | 52 | 4 | number of tables |
-//! | 56 | | from version 4 on: the enumerated types, in the form of [`type_section`] |
+//! | 56 | 8 | from version 6 on: number of the first log whose records follow |
+//! | | | from version 4 on: the enumerated types, in the form of [`type_section`] |
 //! | | | one section for each table |
 //! | length | | zeros up to a multiple of 4096 |
 //!
@@ -25,15 +27,16 @@
 //! (ids below their next ids, columns and chunks ascending, segments aligned and at most one per column, bounds of the column's type) or a
 //! typed error; it never panics and never allocates more than a small multiple of its input.
 //!
-//! The versions before are read as well; the next commit writes the present one. Version 1 has no sketches; versions 1 and 2
+//! The versions before are read as well; opening the directory writes the present one. Version 1 has no sketches; versions 1 and 2
 //! have no numerics without a precision as integers; versions 1 to 3 have no enumerated types; versions 1 to 4 have no deleted
-//! rows, the ids of their columns are the columns' ordinals, and each of their chunks has a segment of each column; versions 1 to 5
-//! have no check constraints.
+//! rows, the ids of their columns are the columns' ordinals, and each of their chunks has a segment of each column; versions 1 to
+//! 5 have no check constraints, no log and no chunks in memory.
 //!
 //! Deliberately not done: guessing. A wrong checksum is an error, not a
 //! reason to fall back to an older state: rows whose commit was reported would be gone without a word.
 
 mod byte_reader;
+mod commit_record;
 mod deleted_rows_section;
 mod missing_value;
 mod scalars;
@@ -52,7 +55,8 @@ use crate::data_file_header::DataFileId;
 use crate::{ColumnDef, ColumnType, DeletedRows, DistinctSketch, ManifestError, SegmentMeta, TableDef};
 
 use byte_reader::ByteReader;
-pub(crate) use table_section::encode_table;
+pub use commit_record::{CommitRecord, SketchChange, TableChange};
+pub(crate) use table_section::{ChunkEntry, encode_table};
 pub(crate) use type_section::encode_types;
 
 /// The version of the manifest's format that is written.
@@ -70,21 +74,33 @@ const HEADER_BYTES: usize = 56;
 /// The first version with enumerated types.
 const TYPES_SINCE: u32 = 4;
 
+/// The first version with a log.
+const LOG_SINCE: u32 = 6;
+
 /// One state of the database, as plain data: files are named by id, nothing is opened.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Manifest {
-    /// Number of the commit that wrote it.
+    /// Number of the last commit of the state.
     pub sequence: u64,
-    /// The id that the next data file gets.
-    pub next_file_id: u64,
-    /// The id that the next table gets.
-    pub next_table_id: u32,
-    /// The oid that the next enumerated type, array type of one, or label gets.
-    pub next_type_oid: u32,
+    /// The numbers that are given out next.
+    pub next_ids: NextIds,
+    /// The first log whose records follow; 0 in versions without one.
+    pub log_number: u64,
     /// All enumerated types, by ascending oid.
     pub types: Vec<EnumType>,
     /// All tables, by ascending id. Their columns name types by their oids.
     pub tables: Vec<ManifestTable>,
+}
+
+/// The numbers that are given out next. None is given out twice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NextIds {
+    /// The id that the next data file gets.
+    pub file: u64,
+    /// The id that the next table gets.
+    pub table: u32,
+    /// The oid that the next enumerated type, array type of one, or label gets.
+    pub type_oid: u32,
 }
 
 /// A table in a [`Manifest`].
@@ -111,13 +127,17 @@ pub struct ManifestChunk {
     pub row_count: u32,
     /// The deleted ones among them: some, not all; `None` if there are none.
     pub deleted: Option<Arc<DeletedRows>>,
-    /// The file that holds its segments.
-    pub file_id: DataFileId,
-    /// Those in the file, in column order. In all rows of the chunk a column without one has its missing value.
+    /// The file that holds its segments; `None` if they are in memory.
+    pub file_id: Option<DataFileId>,
+    /// Those in the file, in column order; of a chunk in memory all. In all rows of the chunk a column without one has its missing value.
     pub segments: Vec<SegmentMeta>,
 }
 
 impl ManifestChunk {
+    fn entry(&self) -> ChunkEntry<'_> {
+        ChunkEntry { id: self.id, row_count: self.row_count, file_id: self.file_id, segments: &self.segments }
+    }
+
     /// Whether a column of the table has values other than null in the chunk.
     fn has_values(&self, column: &ColumnDef) -> bool {
         let segment = self.segments.iter().find(|segment| segment.column == column.id);
@@ -128,15 +148,15 @@ impl ManifestChunk {
 impl Manifest {
     /// The manifest of a new data directory.
     pub fn empty() -> Self {
-        let (types, tables) = (Vec::new(), Vec::new());
-        Self { sequence: 0, next_file_id: 1, next_table_id: 1, next_type_oid: FIRST_TYPE_OID, types, tables }
+        let next_ids = NextIds { file: 1, table: 1, type_oid: FIRST_TYPE_OID };
+        Self { sequence: 0, next_ids, log_number: 1, types: Vec::new(), tables: Vec::new() }
     }
 
     /// The bytes of the manifest file.
     pub fn encode(&self) -> Vec<u8> {
         let sections: Vec<Vec<u8>> = self.tables.iter().map(ManifestTable::encode).collect();
-        ManifestHeader { sequence: self.sequence, next_file_id: self.next_file_id, next_table_id: self.next_table_id }
-            .assemble(&encode_types(self.next_type_oid, self.types.iter()), sections.iter().map(Vec::as_slice))
+        ManifestHeader { sequence: self.sequence, next_ids: self.next_ids, log_number: self.log_number }
+            .assemble(self.types.iter(), sections.iter().map(Vec::as_slice))
     }
 
     /// Reads the bytes of a manifest file, checking everything that can be checked without the data files.
@@ -172,39 +192,54 @@ impl Manifest {
     fn decode_checked(mut reader: ByteReader<'_>, version: u32) -> Result<Self, ManifestError> {
         let (sequence, next_file_id, next_table_id) = (reader.u64()?, reader.u64()?, reader.u32()?);
         let table_count = reader.u32()? as usize;
+        let log_number = if version < LOG_SINCE { 0 } else { reader.u64()? };
         let (next_type_oid, types) = match version {
             ..TYPES_SINCE => (FIRST_TYPE_OID, Vec::new()),
             _ => type_section::decode_types(&mut reader)?,
         };
         let mut tables: Vec<ManifestTable> =
             Vec::with_capacity(reader.bounded_capacity(table_count, table_section::BYTES_MIN));
-        let (mut names, mut files) = (HashSet::new(), HashSet::new());
-        names.extend(types.iter().flat_map(|definition| [definition.name.clone(), definition.array_name.clone()]));
         for _ in 0..table_count {
             let table = table_section::decode_table(&mut reader, version)?;
-            if tables.last().is_some_and(|last| last.def.id >= table.def.id) || table.def.id.0 >= next_table_id {
+            if tables.last().is_some_and(|last| last.def.id >= table.def.id) {
                 return Err(reader.malformed(format!("table id {} is out of order", table.def.id)));
             }
-            if !names.insert(table.def.name.clone()) {
-                return Err(reader.malformed(format!("two tables or types are called \"{}\"", table.def.name)));
-            }
-            if let Some(oid) = types_of(&table.def).find(|oid| !types.iter().any(|known| known.oid == *oid)) {
-                return Err(reader.malformed(format!("table \"{}\" has a column of type {oid:#x}", table.def.name)));
-            }
-            if table.sequence > sequence {
-                return Err(reader.malformed(format!("table {} is newer than its manifest", table.def.id)));
-            }
-            let own: HashSet<DataFileId> = table.chunks.iter().map(|c| c.file_id).collect();
-            if let Some(file) = own.iter().find(|f| f.0 >= next_file_id || files.contains(*f)) {
-                return Err(reader.malformed(format!("data file {file} is not given out or belongs to two tables")));
-            }
-            files.extend(own);
             tables.push(table);
         }
         if reader.remaining() != 0 {
             return Err(reader.malformed(format!("{} bytes after the last table", reader.remaining())));
         }
-        Ok(Self { sequence, next_file_id, next_table_id, next_type_oid, types, tables })
+        let next_ids = NextIds { file: next_file_id, table: next_table_id, type_oid: next_type_oid };
+        let manifest = Self { sequence, next_ids, log_number, types, tables };
+        manifest.validate().map_err(|what| reader.malformed(what))?;
+        Ok(manifest)
+    }
+
+    /// Whether the tables, types and files go together; if not, what does not.
+    pub fn validate(&self) -> Result<(), String> {
+        let (mut names, mut files) = (HashSet::new(), HashSet::new());
+        names.extend(self.types.iter().flat_map(|definition| [&definition.name, &definition.array_name]));
+        for table in &self.tables {
+            let def = &table.def;
+            if def.id.0 >= self.next_ids.table {
+                return Err(format!("table id {} is not given out", def.id));
+            }
+            if !names.insert(&def.name) {
+                return Err(format!("two tables or types are called \"{}\"", def.name));
+            }
+            if let Some(oid) = types_of(def).find(|oid| !self.types.iter().any(|known| known.oid == *oid)) {
+                return Err(format!("table \"{}\" has a column of type {oid:#x}", def.name));
+            }
+            if table.sequence > self.sequence {
+                return Err(format!("table {} is newer than its manifest", def.id));
+            }
+            let own: HashSet<DataFileId> = table.files().collect();
+            if let Some(file) = own.iter().find(|f| f.0 >= self.next_ids.file || files.contains(*f)) {
+                return Err(format!("data file {file} is not given out or belongs to two tables"));
+            }
+            files.extend(own);
+        }
+        Ok(())
     }
 }
 
@@ -217,29 +252,38 @@ fn types_of(def: &TableDef) -> impl Iterator<Item = u32> {
 }
 
 impl ManifestTable {
+    /// The files of its chunks, once for each chunk.
+    pub(crate) fn files(&self) -> impl Iterator<Item = DataFileId> {
+        self.chunks.iter().filter_map(|chunk| chunk.file_id)
+    }
+
     /// The table's section.
     fn encode(&self) -> Vec<u8> {
-        let chunks = self.chunks.iter().map(|c| (c.id, c.row_count, c.file_id, c.segments.as_slice()));
+        let chunks = self.chunks.iter().map(ManifestChunk::entry);
         let deleted = self.chunks.iter().filter_map(|chunk| Some((chunk.id, chunk.deleted.as_deref()?)));
         let sketches = self.sketches.iter().map(Option::as_ref);
         encode_table(&self.def, self.next_chunk_id, self.sequence, chunks, sketches, deleted)
     }
 }
 
-/// What a manifest says besides its tables.
+/// What a manifest says besides its types and tables.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ManifestHeader {
     pub(crate) sequence: u64,
-    pub(crate) next_file_id: u64,
-    pub(crate) next_table_id: u32,
+    pub(crate) next_ids: NextIds,
+    pub(crate) log_number: u64,
 }
 
 impl ManifestHeader {
-    /// The bytes of a manifest file made of `types`, which [`encode_types`] wrote, and of `sections`, which [`encode_table`] wrote, by
-    /// ascending table id. Unchanged tables keep their section from commit to commit, so a small INSERT beside large tables costs a copy
-    /// of them, not an encoding.
-    pub(crate) fn assemble<'a>(&self, types: &[u8], sections: impl Iterator<Item = &'a [u8]> + Clone) -> Vec<u8> {
-        let length = HEADER_BYTES + types.len() + sections.clone().map(<[u8]>::len).sum::<usize>();
+    /// The bytes of a manifest file made of `types`, by ascending oid, and of `sections`, which [`encode_table`] wrote, by ascending
+    /// table id.
+    pub(crate) fn assemble<'a>(
+        &self,
+        types: impl ExactSizeIterator<Item = &'a EnumType>,
+        sections: impl ExactSizeIterator<Item = &'a [u8]> + Clone,
+    ) -> Vec<u8> {
+        let types = encode_types(self.next_ids.type_oid, types);
+        let length = HEADER_BYTES + size_of::<u64>() + types.len() + sections.clone().map(<[u8]>::len).sum::<usize>();
         let mut out = Vec::with_capacity(length.next_multiple_of(SEGMENT_ALIGN_BYTES));
         out.extend_from_slice(&MAGIC);
         out.extend_from_slice(&FORMAT_VERSION.to_le_bytes());
@@ -247,11 +291,12 @@ impl ManifestHeader {
         out.extend_from_slice(&0u64.to_le_bytes());
         out.extend_from_slice(&(length as u64).to_le_bytes());
         out.extend_from_slice(&self.sequence.to_le_bytes());
-        out.extend_from_slice(&self.next_file_id.to_le_bytes());
-        out.extend_from_slice(&self.next_table_id.to_le_bytes());
-        out.extend_from_slice(&(sections.clone().count() as u32).to_le_bytes());
+        out.extend_from_slice(&self.next_ids.file.to_le_bytes());
+        out.extend_from_slice(&self.next_ids.table.to_le_bytes());
+        out.extend_from_slice(&(sections.len() as u32).to_le_bytes());
         assert_eq!(out.len(), HEADER_BYTES, "the header is as long as its table says");
-        out.extend_from_slice(types);
+        out.extend_from_slice(&self.log_number.to_le_bytes());
+        out.extend_from_slice(&types);
         sections.for_each(|section| out.extend_from_slice(section));
         let sum = checksum(&out[CHECKED_FROM..]);
         out[16..24].copy_from_slice(&sum.to_le_bytes());

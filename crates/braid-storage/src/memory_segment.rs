@@ -1,5 +1,6 @@
 //! A segment that is in memory and in no file: the bytes of an ordinary segment, opened once for all its readers.
 
+use std::fmt;
 use std::sync::Arc;
 
 use braid_io::AlignedBuffer;
@@ -8,7 +9,6 @@ use bytes::Bytes;
 use crate::{ColumnType, Segment, SegmentError};
 
 /// An encoded segment and its bytes, which it shares.
-#[derive(Debug)]
 pub struct MemorySegment {
     bytes: Bytes,
     segment: Arc<Segment>,
@@ -34,6 +34,12 @@ impl MemorySegment {
     /// The segment, open.
     pub fn segment(&self) -> &Arc<Segment> {
         &self.segment
+    }
+}
+
+impl fmt::Debug for MemorySegment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "MemorySegment({} bytes)", self.bytes.len())
     }
 }
 

@@ -4,8 +4,8 @@
 //! it for as long as they like. Writers make data files and commit them in write sets (`write_set.rs`, `store_shared/commit.rs`); committed data files never
 //! change.
 //!
-//! Opening reads the manifest and opens the data files it names, without reading them; data files that it does not
-//! name are deleted. There is nothing to replay, so that start-up does not depend on how the last process ended.
+//! Opening reads the manifest and the log of the commits behind it, and opens the data files of the newest state, without reading
+//! them; other data files are deleted. If commits were read from the log, a checkpoint is made.
 //!
 //! Futures that cross the crate are boxed, so that upper crates compile a call and not the work.
 //!
@@ -17,16 +17,20 @@ use std::path::Path;
 use std::sync::Arc;
 
 use braid_base::{EnumType, EnumTypeId, EnumTypeRef};
-use braid_io::Device;
+use braid_io::durable::ReplaceError;
+use braid_io::{Device, IoError};
 use futures::future::BoxFuture;
 
 use crate::catalog::{Catalog, CatalogType, NewTable, TableEntry};
-use crate::data_directory::{DataDirectory, SwitchError};
+use crate::commit_log::log_writer::LogWriter;
+use crate::commit_log::recovery::{LogEnd, Recovered, recover};
+use crate::data_directory::DataDirectory;
 use crate::data_file::DataFile;
 use crate::data_file_header::DataFileId;
+use crate::log_file::{LOG_HEADER_BYTES, encode_empty_log};
 use crate::manifest::{Manifest, ManifestTable};
 use crate::missing_segments::MissingSegments;
-use crate::store_shared::{NextIds, StoreShared};
+use crate::store_shared::StoreShared;
 use crate::table_appender::TableAppender;
 use crate::{ChunkMeta, ColumnType, DistinctCount, StoreError, TableDef, TableVersion};
 
@@ -49,18 +53,17 @@ impl Store {
     /// thousands of chunks.
     ///
     /// # Errors
-    /// [`StoreError::InUse`] when another process has it open; [`StoreError::Manifest`] when its manifest is damaged
-    /// or from another version: nothing is guessed, nothing deleted.
+    /// [`StoreError::InUse`] when another process has it open; [`StoreError::Manifest`] and [`StoreError::Log`] when its manifest
+    /// or log is damaged or from another version: nothing is guessed, nothing deleted.
     pub fn open(dir: &Path, options: StoreOptions) -> Result<Arc<Self>, StoreError> {
         assert!(options.encode_threads > 0, "encoding takes at least one thread");
         let directory = Arc::new(DataDirectory::open(dir, Arc::clone(&options.device))?);
-        let manifest = read_manifest(&directory)?;
-        let next_file_id = remove_orphans(&directory, &manifest)?;
-        let next_table_id = manifest.next_table_id;
-        let next_type_oid = manifest.next_type_oid;
-        let catalog = open_tables(&directory, manifest)?;
-        let next_ids = NextIds { file: next_file_id, table: next_table_id, type_oid: next_type_oid };
-        let shared = StoreShared::new(directory, options.device, catalog, next_ids, options.encode_threads);
+        let mut recovered = recover(&directory, read_manifest(&directory)?)?;
+        recovered.manifest.next_ids.file = remove_orphans(&directory, &recovered.manifest)?;
+        let writer = log_writer(&directory, &options.device, &mut recovered)?;
+        let next_ids = recovered.manifest.next_ids;
+        let catalog = open_tables(&directory, recovered.manifest)?;
+        let shared = StoreShared::new(directory, options.device, catalog, next_ids, writer, options.encode_threads);
         Ok(Arc::new(Self { shared: Arc::new(shared) }))
     }
 
@@ -72,6 +75,14 @@ impl Store {
     /// The data directory.
     pub fn dir(&self) -> &Path {
         self.shared.directory.path()
+    }
+
+    /// Makes a checkpoint: the next opening reads no commit from before. Durable when it returns. Commits wait meanwhile.
+    ///
+    /// # Errors
+    /// [`StoreError::DiskFull`], [`StoreError::Io`]: the log goes on.
+    pub fn checkpoint(&self) -> BoxFuture<'_, Result<(), StoreError>> {
+        Box::pin(self.shared.checkpoint())
     }
 
     /// Creates an empty table; durable when it returns.
@@ -141,16 +152,53 @@ fn read_manifest(directory: &DataDirectory) -> Result<Manifest, StoreError> {
         return Err(StoreError::ManifestMissing { dir: directory.path().to_owned(), data_files });
     }
     let manifest = Manifest::empty();
-    directory.switch_manifest(&manifest.encode()).map_err(|error| match error {
-        SwitchError::NotSwitched(error) | SwitchError::Uncertain(error) => *error,
-    })?;
+    let io = |error| StoreError::io(directory.path(), error);
+    directory.create_log(manifest.log_number, &encode_empty_log(manifest.log_number)).map_err(io)?;
+    directory.switch_manifest(&manifest.encode()).map_err(|error| io(error.into_error()))?;
     Ok(manifest)
 }
 
-/// Deletes the data files that the manifest does not name; returns the id that the next data file gets.
+/// The end of the log, behind a checkpoint if the manifest is not the newest state. A disk that refuses the checkpoint does not
+/// keep the store from being opened, unless it has no log yet.
+fn log_writer(
+    directory: &Arc<DataDirectory>,
+    device: &Arc<dyn Device>,
+    recovered: &mut Recovered,
+) -> Result<LogWriter, StoreError> {
+    let io = |error| StoreError::io(directory.path(), error);
+    let before = LogEnd { number: 0, end: LOG_HEADER_BYTES as u64, length: LOG_HEADER_BYTES as u64, is_torn: false };
+    let log = recovered.log.unwrap_or(before);
+    let mut writer = LogWriter::new(Arc::clone(directory), Arc::clone(device), log);
+    if !recovered.needs_checkpoint() {
+        return Ok(writer);
+    }
+    tracing::info!(commits = recovered.record_count, log = log.number, "read commits from the log");
+    match checkpoint(directory, &mut writer, &mut recovered.manifest) {
+        Ok(()) => {}
+        Err(error) if recovered.log.is_some() => {
+            tracing::warn!(%error, "the checkpoint at the start failed; the log goes on");
+            if log.is_torn && writer.number() == log.number {
+                writer.clear_end().map_err(io)?;
+            }
+        }
+        Err(error) => return Err(io(error)),
+    }
+    Ok(writer)
+}
+
+/// Begins the next log and writes the manifest that it follows.
+fn checkpoint(directory: &DataDirectory, writer: &mut LogWriter, manifest: &mut Manifest) -> Result<(), IoError> {
+    writer.begin_next()?;
+    manifest.log_number = writer.number();
+    directory.switch_manifest(&manifest.encode()).map_err(ReplaceError::into_error)?;
+    directory.remove_logs_before(writer.number());
+    Ok(())
+}
+
+/// Deletes the data files that the state does not name; returns the id that the next data file gets.
 fn remove_orphans(directory: &DataDirectory, manifest: &Manifest) -> Result<u64, StoreError> {
-    let named: HashSet<DataFileId> = manifest.tables.iter().flat_map(|t| t.chunks.iter().map(|c| c.file_id)).collect();
-    let mut next_file_id = manifest.next_file_id;
+    let named: HashSet<DataFileId> = manifest.tables.iter().flat_map(ManifestTable::files).collect();
+    let mut next_file_id = manifest.next_ids.file;
     for id in directory.list_data_files()? {
         if !named.contains(&id) {
             let path = directory.data_file(id);
@@ -174,12 +222,13 @@ fn open_tables(directory: &Arc<DataDirectory>, manifest: Manifest) -> Result<Cat
         let mut opened = Vec::with_capacity(chunks.len());
         let mut missing = MissingSegments::default();
         for chunk in chunks {
-            let file = match files.get(&chunk.file_id) {
-                Some(file) => Arc::clone(file),
-                None => {
-                    let file = DataFile::open(directory, chunk.file_id, def.id)?;
-                    files.insert(chunk.file_id, Arc::clone(&file));
-                    file
+            let file = match chunk.file_id.map(|id| (id, files.get(&id))) {
+                None => None,
+                Some((_, Some(file))) => Some(Arc::clone(file)),
+                Some((id, None)) => {
+                    let file = DataFile::open(directory, id, def.id)?;
+                    files.insert(id, Arc::clone(&file));
+                    Some(file)
                 }
             };
             let (id, row_count, deleted) = (chunk.id, chunk.row_count, chunk.deleted);

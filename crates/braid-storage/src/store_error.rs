@@ -8,6 +8,7 @@ use braid_io::{IoError, is_space_used_up};
 use crate::ColumnType;
 use crate::RowConflict;
 use crate::column_change_error::ColumnChangeError;
+use crate::log_file::LogFault;
 use crate::manifest_error::ManifestError;
 use crate::segment_error::SegmentError;
 
@@ -41,6 +42,14 @@ pub enum StoreError {
         path: PathBuf,
         /// What is wrong with it.
         source: ManifestError,
+    },
+    /// A log of commits cannot be trusted, or is missing.
+    #[error("log \"{}\": {source}", path.display())]
+    Log {
+        /// The log.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: LogFault,
     },
     /// CREATE TABLE of a name that is taken.
     #[error("table \"{table}\" already exists")]
@@ -216,7 +225,7 @@ pub enum StoreError {
         /// The operating system's answer.
         source: std::io::Error,
     },
-    /// The disk failed in the moment of the switch: after a restart the commit may be there or not, whole in either
+    /// The disk failed while the log was written: after a restart the commit may be there or not, whole in either
     /// case. The store takes no further commits.
     #[error("the commit may or may not have become durable: {reason}")]
     Uncertain {

@@ -1,6 +1,7 @@
 //! What a store and its appenders have in common: the directory, the newest catalog, the numbers given out next.
 
 mod commit;
+mod group_commit;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -11,13 +12,16 @@ use parking_lot::RwLock;
 use tokio::sync::{Mutex, Semaphore};
 
 use crate::catalog::{Catalog, NewTable};
+use crate::commit_log::log_writer::LogWriter;
 use crate::data_directory::DataDirectory;
 use crate::data_file::DataFile;
 use crate::data_file_header::DataFileId;
+use crate::manifest::NextIds;
 use crate::row_locks::RowLocks;
 use crate::{StoreError, TableDef};
 
 pub(crate) use commit::{Commit, CommitLock};
+pub(crate) use group_commit::GroupCommit;
 
 /// The first number of versions and states that only their transaction sees.
 pub const PRIVATE_SEQUENCE: u64 = 1 << 63;
@@ -25,20 +29,15 @@ pub const PRIVATE_SEQUENCE: u64 = 1 << 63;
 /// The first number of chunks that only their transaction sees.
 pub const PRIVATE_CHUNKS: u32 = 1 << 31;
 
-/// The numbers that are given out next.
-pub(crate) struct NextIds {
-    pub(crate) file: u64,
-    pub(crate) table: u32,
-    pub(crate) type_oid: u32,
-}
-
 /// What a store and its appenders have in common.
 pub(crate) struct StoreShared {
     pub(crate) directory: Arc<DataDirectory>,
     pub(crate) device: Arc<dyn Device>,
-    /// The newest state. Written only under the commit lock, and only to swap the pointer.
+    /// The newest durable state. Written only by the thread that flushes, and only to swap the pointer.
     catalog: RwLock<Arc<Catalog>>,
-    commits: Arc<Mutex<commit::CommitState>>,
+    /// Held while a commit is put on top of the newest state.
+    commits: Arc<Mutex<()>>,
+    pub(crate) group_commit: GroupCommit,
     next_file_id: AtomicU64,
     next_table_id: AtomicU32,
     pub(crate) next_type_oid: AtomicU32,
@@ -54,6 +53,7 @@ impl StoreShared {
         device: Arc<dyn Device>,
         catalog: Catalog,
         next_ids: NextIds,
+        writer: LogWriter,
         encode_threads: usize,
     ) -> Self {
         Self {
@@ -61,6 +61,7 @@ impl StoreShared {
             device,
             catalog: RwLock::new(Arc::new(catalog)),
             commits: Arc::default(),
+            group_commit: GroupCommit::new(writer),
             next_file_id: AtomicU64::new(next_ids.file),
             next_table_id: AtomicU32::new(next_ids.table),
             next_type_oid: AtomicU32::new(next_ids.type_oid),

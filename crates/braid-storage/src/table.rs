@@ -240,6 +240,22 @@ impl SegmentMeta {
         Ok(Self { column, place, segment_bytes, checksum, zone_map, scale })
     }
 
+    /// The segment in a column of this type, whose values have the same form. One in memory is opened as such.
+    pub(crate) fn declared(&self, declared: ColumnType) -> Self {
+        let stored_type = self.stored_type(declared);
+        match self.memory().filter(|memory| memory.segment().column_type() != stored_type) {
+            Some(memory) => {
+                let opened = MemorySegment::open(memory.bytes().to_vec(), stored_type);
+                // Values of another form fail their readers, as those in files do.
+                opened.map_or_else(
+                    |_| self.clone(),
+                    |memory| Self { place: SegmentPlace::InMemory(Arc::new(memory)), ..self.clone() },
+                )
+            }
+            None => self.clone(),
+        }
+    }
+
     /// The part of its chunk's data file that is to be read; `None` if it is in memory.
     pub fn file_range(&self) -> Option<FileRange> {
         match self.place {
@@ -276,8 +292,8 @@ pub struct ChunkMeta {
     pub row_count: u32,
     /// The deleted ones among them: some, not all; `None` if there are none.
     pub deleted: Option<Arc<DeletedRows>>,
-    /// The file that holds all segments of this chunk.
-    pub file: Arc<DataFile>,
+    /// The file that holds the segments of this chunk, but those of missing values; `None` if all are in memory.
+    pub file: Option<Arc<DataFile>>,
     /// One for each column of the definition, in its order.
     pub segments: Vec<SegmentMeta>,
 }
@@ -286,6 +302,11 @@ impl ChunkMeta {
     /// Rows that are not deleted, at least 1.
     pub fn live_row_count(&self) -> u32 {
         self.row_count - self.deleted.as_ref().map_or(0, |deleted| deleted.count())
+    }
+
+    /// The file of a segment that is in one. Panics for a chunk in memory.
+    pub fn data_file(&self) -> &Arc<DataFile> {
+        self.file.as_ref().expect("a segment in a file is of a chunk that has one")
     }
 
     /// The segment of a column. Panics if the chunk is of a version without the column.

@@ -12,6 +12,7 @@
 
 pub(crate) mod chunk_writer;
 mod constraints;
+pub(crate) mod memory_chunk;
 pub(crate) mod row_buffer;
 pub(crate) mod tail_merge;
 
@@ -23,7 +24,7 @@ use futures::future::BoxFuture;
 use crate::store_shared::StoreShared;
 use crate::{StoreError, TableDef};
 
-use chunk_writer::{ChunkWriter, Durability, WrittenFile};
+use chunk_writer::{ChunkWriter, Durability, WrittenChunks};
 use row_buffer::{ChunkRows, RowBuffer};
 
 /// Rows on their way into a table.
@@ -126,7 +127,7 @@ impl TableAppender {
 pub struct AppendedRows {
     pub(crate) def: Arc<TableDef>,
     pub(crate) target: Target,
-    pub(crate) full: Option<WrittenFile>,
+    pub(crate) full: Option<WrittenChunks>,
     pub(crate) rest: ChunkRows,
     pub(crate) row_count: u64,
 }

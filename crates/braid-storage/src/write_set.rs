@@ -176,12 +176,19 @@ impl WriteSet {
             }
             let owner = Arc::clone(self.locks.get_or_insert_with(|| Arc::new(self.shared.row_locks.owner())));
             loop {
+                let mut batches = self.shared.group_commit.watch_batches();
                 let holder = {
                     let lock = CommitLock::acquire(&self.shared).await?;
                     let newest = lock.catalog();
                     let unknown = || StoreError::UnknownTable { table: table.to_string() };
                     let version = newest.by_id(table).ok_or_else(unknown)?;
                     if version.check_has_rows(rows).is_err() {
+                        drop(lock);
+                        if newest.sequence() > self.shared.snapshot().sequence() {
+                            // The statement would see the rows again, before their deletion is durable.
+                            drop(batches.changed().await);
+                            continue;
+                        }
                         return Ok(Locked::Changed);
                     }
                     match owner.try_lock(table, rows) {

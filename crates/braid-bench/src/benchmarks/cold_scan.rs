@@ -147,8 +147,7 @@ async fn check_sum(database: &Arc<Database>, scans: &[ColdScan]) -> Result<(), B
 async fn sequential_bandwidth(database: &Database, version: &TableVersion) -> Result<f64, BenchError> {
     let mut requests: Vec<(FileHandle, u64, usize)> = Vec::new();
     let mut files: BTreeMap<_, (FileHandle, u64)> = BTreeMap::new();
-    for chunk in version.chunks.iter() {
-        let file = chunk.file.handle();
+    for (chunk, file) in version.chunks.iter().filter_map(|chunk| Some((chunk, chunk.file.as_ref()?.handle()))) {
         let end = chunk.segments.iter().filter_map(SegmentMeta::file_range).map(FileRange::end).max().unwrap_or(0);
         let entry = files.entry(file.path().to_owned()).or_insert_with(|| (file.clone(), 0));
         entry.1 = entry.1.max(end);

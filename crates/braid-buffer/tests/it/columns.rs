@@ -9,7 +9,7 @@ use braid_io::{Backend, DeviceOptions, open_device};
 use braid_storage::{ColumnChange, ColumnDef, ColumnType, NewTable, Scalar, Store, StoreOptions, TableVersion};
 
 /// Rows of the first chunk; the others have less than half as many, so that they are not merged.
-const ROWS: i64 = 1_000;
+const ROWS: i64 = 5_000;
 
 struct Table {
     store: Arc<Store>,
@@ -90,7 +90,7 @@ async fn columns_that_had_one_place_at_different_times_are_not_taken_for_each_ot
         // What is in the buffer of "b" is served to those that still see it, and to no one else.
         assert_eq!(table.scan(&after, &[0, 2]).await, (vec![vec![int(0), int(-7)]], 0), "{policy}");
         assert_eq!(table.scan(&before, &[1, 0]).await, (vec![vec![int(1_000), int(0)]], 0), "{policy}");
-        table.insert(400).await;
+        table.insert(2_000).await;
         let newer = table.version();
         assert_eq!(newer.chunks.len(), 2);
         let values = vec![vec![int(-7), int(0)], vec![int(2_000), int(0)]];
@@ -124,7 +124,7 @@ async fn scans_of_versions_with_other_columns_share_what_they_have_in_common() {
         let table = Table::new(policy).await;
         let first = table.version();
         table.add("c", None).await;
-        table.insert(400).await;
+        table.insert(2_000).await;
         let second = table.version();
         let third = table.change(ColumnChange::Drop("a".to_owned())).await;
         let versions = [(&first, &[0, 1][..]), (&second, &[0, 1, 2]), (&third, &[1, 2])];

@@ -9,8 +9,9 @@ use braid_io::{Backend, Device, DeviceOptions, FaultDevice, open_device};
 use braid_storage::{ColumnDef, ColumnType, NewTable, Scalar, Store, StoreOptions, TableVersion};
 use tempfile::TempDir;
 
-/// Rows of each chunk: an INSERT of fewer than half the rows of the last chunk makes a chunk of its own.
-pub const CHUNK_ROWS: [usize; 7] = [12_000, 5_000, 2_400, 1_100, 500, 240, 100];
+/// Rows of each chunk: an INSERT of fewer than half the rows of the last chunk makes a chunk of its own, in a file if it has more than
+/// 1024 rows.
+pub const CHUNK_ROWS: [usize; 7] = [72_000, 35_500, 17_500, 8_700, 4_300, 2_100, 1_030];
 
 pub struct Fixture {
     pub device: Arc<FaultDevice>,

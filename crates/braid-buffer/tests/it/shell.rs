@@ -113,7 +113,7 @@ async fn a_flipped_bit_fails_the_scans_of_that_column_and_no_others() {
     let fixture = Fixture::new().await;
     let chunk = &fixture.version.chunks[2];
     let offset = chunk.segments[0].file_range().unwrap().offset + u64::from(chunk.segments[0].segment_bytes) / 2;
-    fixture.device.inject(Fault::FlipBit { file: Some(chunk.file.path().to_owned()), offset, bit: 3 });
+    fixture.device.inject(Fault::FlipBit { file: Some(chunk.data_file().path().to_owned()), offset, bit: 3 });
     let buffer = fixture.buffer(1 << 30, ScanPolicy::Relevance);
     let (bad, good) = (buffer.register(fixture.all(&[0, 1])), buffer.register(fixture.all(&[1, 2])));
     let mut delivered = BTreeSet::new();
@@ -140,7 +140,7 @@ async fn a_flipped_bit_fails_the_scans_of_that_column_and_no_others() {
 async fn a_read_that_the_disk_refuses_fails_the_waiting_scans_and_is_tried_again_for_later_ones() {
     let fixture = Fixture::new().await;
     let chunk = &fixture.version.chunks[0];
-    let file = Some(chunk.file.path().to_owned());
+    let file = Some(chunk.data_file().path().to_owned());
     fixture.device.inject(Fault::FailReads { file, offsets: 0..u64::MAX, errno: 5 });
     let buffer = fixture.buffer(1 << 30, ScanPolicy::Relevance);
     let scans: Vec<_> = (0..3).map(|_| buffer.register(fixture.request(&[0], &[0, 2], false))).collect();

@@ -9,33 +9,32 @@
 
 use std::sync::Arc;
 
-use arrow::array::{AsArray, BooleanArray};
-use arrow::compute::filter_record_batch;
-use arrow::datatypes::Int64Type;
+use arrow::array::ArrayRef;
 use arrow::record_batch::RecordBatch;
 use braid_sql::syntax::{SqlDialect, parser_of};
 use braid_sql::tables::{CHANGED_TABLE_SCHEMA, ROW_IDS};
-use braid_storage::{Catalog, ColumnDef, ColumnType, DeletedRows, PRIVATE_CHUNKS, RowDeletes, RowId, TableDef};
+use braid_storage::{ColumnDef, ColumnType, TableDef};
 use sqlparser::ast::{
     Expr, Ident, ObjectName, Query, SelectItem, SetExpr, Statement as Syntax, TableFactor, TableWithJoins, With,
 };
 
 use super::assignment::Assignment;
+use super::changes::Changes;
 use crate::bound_parameters::BoundParameters;
-use crate::front_end::{self, StoredIn};
-use crate::statement_context::{RowChange, StatementContext};
+use crate::front_end::{self, ReturnedRows, ReturningList, StatementTables, StoredIn};
+use crate::interrupt::Interrupt;
+use crate::statement_context::StatementContext;
 use crate::table_names::named_table;
-use crate::{EngineError, SqlState, Statement};
+use crate::{EngineError, Outcome, SqlState, Statement};
 
 /// Times that a statement begins anew before it fails.
-const ATTEMPTS_MAX: usize = 1000;
+pub(super) const ATTEMPTS_MAX: usize = 1000;
 
 /// The table that a statement changes.
 #[derive(Debug)]
 pub(super) struct Target {
     pub def: Arc<TableDef>,
-    /// What its columns are qualified with: its alias, or its name.
-    qualifier: Ident,
+    alias: Option<Ident>,
     relation: TableWithJoins,
 }
 
@@ -53,7 +52,7 @@ impl Target {
         }
         let def = named_table(context, &context.snapshot(), name)?.into_filled()?;
         let quoted = |name: &str| Ident::with_quote('"', name);
-        let qualifier = alias.as_ref().map_or_else(|| quoted(&def.name), |alias| alias.name.clone());
+        let alias = alias.as_ref().map(|alias| alias.name.clone());
         let mut relation = written.clone();
         if let TableFactor::Table { name, .. } = &mut relation.relation {
             let span = name.0.last().and_then(|part| part.as_ident()).map(|ident| ident.span);
@@ -61,132 +60,194 @@ impl Target {
             own_name.span = span.unwrap_or(own_name.span);
             *name = ObjectName::from(vec![quoted(CHANGED_TABLE_SCHEMA), own_name]);
         }
-        Ok(Self { def, qualifier, relation })
+        Ok(Self { def, alias, relation })
+    }
+
+    /// The table with the identities of its rows, as an item of FROM.
+    pub fn relation(&self) -> &TableWithJoins {
+        &self.relation
     }
 
     /// A column of its rows.
     pub fn column(&self, at: usize) -> Expr {
-        Expr::CompoundIdentifier(vec![self.qualifier.clone(), Ident::with_quote('"', &self.def.columns[at].name)])
+        let quoted = |name: &str| Ident::with_quote('"', name);
+        let qualifier = self.alias.clone().unwrap_or_else(|| quoted(&self.def.name));
+        Expr::CompoundIdentifier(vec![qualifier, quoted(&self.def.columns[at].name)])
     }
 }
 
 /// The query of an UPDATE or DELETE.
 pub(super) struct ChangedRows<'a> {
     pub target: &'a Target,
-    pub with: Option<With>,
+    pub with: Option<&'a With>,
     /// The other tables of FROM or USING.
     pub others: Vec<TableWithJoins>,
     pub condition: Option<Expr>,
-    /// The new values of all columns; none for DELETE.
-    pub values: Vec<Expr>,
+    pub change: Change,
+    /// The list of RETURNING.
+    pub returning: Option<&'a [SelectItem]>,
+}
+
+/// What becomes of the rows.
+pub(super) enum Change {
+    /// They get these values of all columns.
+    Replace(Vec<Expr>),
+    Remove,
+}
+
+/// A part of a statement that is run.
+#[derive(Clone, Copy)]
+pub(super) struct Part<'a> {
+    pub context: &'a StatementContext,
+    pub statement: &'a Statement,
+    pub parameters: &'a BoundParameters,
+    /// What it reads of the parts before it.
+    pub tables: &'a StatementTables,
+}
+
+/// Rows that were changed.
+pub(super) struct Changed {
+    pub count: u64,
+    /// The rows of RETURNING.
+    pub returned: Option<ReturnedRows>,
+}
+
+impl Changed {
+    /// What the statement answers: its tag with the number of rows, or the rows of RETURNING.
+    pub fn outcome(self, context: &StatementContext, interrupt: &Interrupt, tag: &'static str) -> Outcome {
+        match self.returned {
+            Some(rows) => rows.outcome(context, interrupt, tag),
+            None => Outcome::done(format!("{tag} {}", self.count)),
+        }
+    }
 }
 
 impl ChangedRows<'_> {
-    /// The columns of its rows: the identity, then those of the table for an UPDATE.
+    /// The columns of its rows: the identity, then those of the table for an UPDATE, and for RETURNING.
     pub fn stored_in(&self) -> Result<StoredIn, EngineError> {
         let id = ColumnDef { nullable: false, ..ColumnDef::new(ROW_IDS, ColumnType::BigInt) };
-        let columns = std::iter::once(&id).chain(&self.target.def.columns).take(1 + self.values.len());
-        Ok(StoredIn::new(columns, Vec::new()).with_rows(self.query()?))
+        let values = self.values();
+        let columns = std::iter::once(&id).chain(&self.target.def.columns).take(1 + values.len());
+        let stored_in = StoredIn::new(columns, Vec::new()).with_rows(self.query(values)?);
+        Ok(stored_in.with_returning(self.returning()?.map(Arc::new)))
     }
 
-    fn query(&self) -> Result<Query, EngineError> {
+    fn returning(&self) -> Result<Option<ReturningList>, EngineError> {
+        let Some(items) = self.returning else { return Ok(None) };
+        let Target { def, alias, .. } = self.target;
+        Ok(Some(ReturningList::new(items, def, alias.as_ref(), self.with, simplest_query()?)))
+    }
+
+    /// The values of the table's columns: the new ones, or those that RETURNING reads.
+    fn values(&self) -> Vec<Expr> {
+        match &self.change {
+            Change::Replace(values) => values.clone(),
+            Change::Remove if self.returning.is_none() => Vec::new(),
+            Change::Remove => (0..self.target.def.columns.len()).map(|at| self.target.column(at)).collect(),
+        }
+    }
+
+    fn query(&self, values: Vec<Expr>) -> Result<Query, EngineError> {
         let mut query = simplest_query()?;
-        query.with.clone_from(&self.with);
+        query.with = self.with.cloned();
         let SetExpr::Select(select) = &mut *query.body else { return Err(no_query()) };
         let id = Expr::CompoundIdentifier(vec![Ident::with_quote('"', ROW_IDS), Ident::with_quote('"', ROW_IDS)]);
-        select.projection =
-            std::iter::once(id).chain(self.values.iter().cloned()).map(SelectItem::UnnamedExpr).collect();
+        select.projection = std::iter::once(id).chain(values).map(SelectItem::UnnamedExpr).collect();
         select.from = std::iter::once(self.target.relation.clone()).chain(self.others.iter().cloned()).collect();
         select.selection.clone_from(&self.condition);
         Ok(query)
     }
 
-    /// Changes the rows; returns their number.
+    /// Changes the rows.
     pub async fn change(
         &self,
         context: &StatementContext,
         statement: &Statement,
         parameters: &BoundParameters,
-    ) -> Result<u64, EngineError> {
+    ) -> Result<Changed, EngineError> {
         for _ in 0..ATTEMPTS_MAX {
-            if let Some(count) = self.attempt(context, statement, parameters).await? {
-                return Ok(count);
+            context.settle_writes().await?;
+            let mut changes = Changes::default();
+            let part = Part { context, statement, parameters, tables: &StatementTables::default() };
+            if let Some(changed) = self.find(part, &mut changes).await?
+                && changes.make(context).await?
+            {
+                return Ok(changed);
             }
             if context.has_fixed_snapshot() {
                 break;
             }
         }
-        let message = "could not serialize access due to concurrent update";
-        Err(EngineError::new(SqlState::SerializationFailure, message))
+        Err(concurrent_update())
     }
 
-    /// `None` if others have changed some of the rows meanwhile.
-    async fn attempt(
-        &self,
-        context: &StatementContext,
-        statement: &Statement,
-        parameters: &BoundParameters,
-    ) -> Result<Option<u64>, EngineError> {
-        context.settle_writes().await?;
-        let stored_in = self.stored_in()?;
+    /// Finds the rows; `None` if others have changed some of them meanwhile.
+    pub async fn find(&self, part: Part<'_>, changes: &mut Changes) -> Result<Option<Changed>, EngineError> {
+        let Part { context, statement, parameters, tables } = part;
+        let stored_in = self.stored_in()?.with_tables(tables.clone());
         let def = &self.target.def;
-        let assignment = Assignment::checked(context, def)?;
-        let sources: Vec<Option<usize>> = (1..=self.values.len()).map(Some).collect();
-        let mut appender = if self.values.is_empty() { None } else { Some(context.append(def)) };
-        let mut found = FoundRows::default();
+        let mut appender = match self.change {
+            Change::Replace(_) => Some(context.append(def)),
+            Change::Remove => None,
+        };
         let mut rows = front_end::start_insert(context, statement, &stored_in, parameters).await?;
+        let (mut returned, mut count) = (rows.returned.take(), 0);
+        let conversion = FoundConversion::new(context, def, &self.change)?;
         while let Some(batch) = rows.next().await {
-            let Some(new) = found.add(&context.snapshot(), def, batch?) else { return Ok(None) };
-            if let Some(appender) = appender.as_mut().filter(|_| new.num_rows() > 0) {
-                appender.append(assignment.convert(&new, &sources)?).await?;
+            let snapshot = tables.snapshot().unwrap_or_else(|| context.snapshot());
+            let Some(new) = changes.find(&snapshot, def, batch?) else { return Ok(None) };
+            count += new.num_rows() as u64;
+            if new.num_rows() == 0 || (appender.is_none() && returned.is_none()) {
+                continue;
+            }
+            let (stored, others) = conversion.convert(&new)?;
+            if let Some(returned) = &mut returned {
+                returned.add(&stored, others).await?;
+            }
+            if let Some(appender) = &mut appender {
+                appender.append(stored).await?;
             }
         }
-        if found.count == 0 {
-            return Ok(Some(0));
-        }
-        let appended = match appender {
-            Some(appender) => Some(appender.finish().await?),
+        let returned = match returned {
+            Some(returned) => Some(returned.run(context).await?),
             None => None,
         };
-        let change = RowChange { table: def.clone(), committed: found.committed, own: found.own, appended };
-        Ok(context.change_rows(change).await?.then_some(found.count))
+        if let Some(appender) = appender.filter(|_| count > 0) {
+            changes.append(def, appender.finish().await?);
+        }
+        Ok(Some(Changed { count, returned }))
     }
 }
 
-/// The rows that were found.
-#[derive(Default)]
-struct FoundRows {
-    committed: RowDeletes,
-    own: RowDeletes,
-    count: u64,
+/// How rows that were found become rows of the table.
+struct FoundConversion {
+    assignment: Assignment,
+    sources: Vec<Option<usize>>,
 }
 
-impl FoundRows {
-    /// Notes the rows of a batch; returns those that come for the first time. `None` if a chunk is gone: others have merged it.
-    fn add(&mut self, snapshot: &Catalog, def: &TableDef, batch: RecordBatch) -> Option<RecordBatch> {
-        let numbers = batch.column(0).as_primitive::<Int64Type>().clone();
-        let version = snapshot.by_id(def.id)?;
-        let mut is_new = Vec::with_capacity(numbers.len());
-        for number in numbers.values() {
-            let RowId { chunk, row } = RowId::of_number(*number).expect("scans number rows so");
-            let rows = if chunk.0 < PRIVATE_CHUNKS { &mut self.committed } else { &mut self.own };
-            let rows = match rows.entry(chunk) {
-                std::collections::btree_map::Entry::Occupied(entry) => entry.into_mut(),
-                std::collections::btree_map::Entry::Vacant(entry) => {
-                    let known = version.chunks.iter().find(|known| known.id == chunk)?;
-                    entry.insert(DeletedRows::none(known.row_count))
-                }
-            };
-            is_new.push(rows.insert(row));
-        }
-        self.count += is_new.iter().filter(|is_new| **is_new).count() as u64;
-        match is_new.iter().all(|is_new| *is_new) {
-            true => Some(batch),
-            false => {
-                Some(filter_record_batch(&batch, &BooleanArray::from(is_new)).expect("a mask has a value for each row"))
-            }
-        }
+impl FoundConversion {
+    fn new(context: &StatementContext, def: &Arc<TableDef>, change: &Change) -> Result<Self, EngineError> {
+        // The identity comes first.
+        let sources = (1..=def.columns.len()).map(Some).collect();
+        let assignment = match change {
+            Change::Replace(_) => Assignment::checked(context, def)?,
+            // Rows that go may violate a constraint that was added later.
+            Change::Remove => Assignment::new(def, &context.settings()),
+        };
+        Ok(Self { assignment, sources })
     }
+
+    /// The rows as they are stored, and the columns of other relations behind them.
+    fn convert<'b>(&self, found: &'b RecordBatch) -> Result<(RecordBatch, &'b [ArrayRef]), EngineError> {
+        let stored = self.assignment.convert(found, &self.sources)?;
+        Ok((stored, &found.columns()[1 + self.sources.len()..]))
+    }
+}
+
+/// The failure of a statement whose rows others have changed.
+pub(super) fn concurrent_update() -> EngineError {
+    let message = "could not serialize access due to concurrent update";
+    EngineError::new(SqlState::SerializationFailure, message)
 }
 
 /// `ONLY t`, which the parser takes for a table `only` with an alias. No table has others below it.
@@ -203,10 +264,14 @@ fn without_only(mut table: TableWithJoins) -> TableWithJoins {
 }
 
 /// A query to be filled.
-fn simplest_query() -> Result<Query, EngineError> {
-    const TEXT: &str = "SELECT 1";
-    let dialect = SqlDialect::for_text(TEXT);
-    let parsed = parser_of(&dialect, TEXT).and_then(|mut parser| parser.parse_statement());
+pub(super) fn simplest_query() -> Result<Query, EngineError> {
+    query_of_text("SELECT 1")
+}
+
+/// A query that is written here.
+pub(super) fn query_of_text(text: &str) -> Result<Query, EngineError> {
+    let dialect = SqlDialect::for_text(text);
+    let parsed = parser_of(&dialect, text).and_then(|mut parser| parser.parse_statement());
     match parsed {
         Ok(Syntax::Query(query)) => Ok(*query),
         _ => Err(no_query()),
@@ -214,5 +279,5 @@ fn simplest_query() -> Result<Query, EngineError> {
 }
 
 fn no_query() -> EngineError {
-    EngineError::internal("the simplest query is not read")
+    EngineError::internal("a simple query is not read")
 }

@@ -1,16 +1,21 @@
 //! INSERT.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use arrow::record_batch::RecordBatch;
+use braid_sql::SqlType;
 use braid_sql::syntax::plain_values;
 use braid_storage::TableDef;
-use sqlparser::ast::{Ident, Insert, ObjectName, ObjectNamePart, Query, SetExpr, TableObject};
+use sqlparser::ast::{Ident, Insert, ObjectName, ObjectNamePart, Query, SetExpr, TableObject, With};
 
 use super::assignment::Assignment;
+use super::changed_rows::{Changed, Part, simplest_query};
+use super::changes::Changes;
 use super::values::{ValueRows, has_default, spell_out_default};
 use crate::bound_parameters::BoundParameters;
-use crate::front_end::{self, StoredIn};
+use crate::front_end::{self, DescribedPart, PartQuery, ReturnedQuery, ReturningList, StatementTables, StoredIn};
+use crate::interrupt::Interrupt;
 use crate::names::columns_named;
 use crate::outcome::ParameterType;
 use crate::statement_context::StatementContext;
@@ -23,9 +28,10 @@ struct Target<'a> {
     /// The table's columns in the rows, in the order of the rows.
     columns: Vec<usize>,
     /// The source of the rows; `None` for DEFAULT VALUES.
-    source: Option<&'a Query>,
+    source: Option<Cow<'a, Query>>,
     /// The names of the columns, if the statement lists them.
     listed: Vec<&'a Ident>,
+    returning: Option<Arc<ReturningList>>,
 }
 
 /// How rows become rows of the table.
@@ -44,42 +50,92 @@ impl Conversion {
 pub(crate) async fn execute(
     context: &StatementContext,
     statement: &Statement,
-    insert: &Insert,
-    params: &BoundParameters,
+    (with, insert): (Option<&With>, &Insert),
+    parameters: &BoundParameters,
+    interrupt: &Interrupt,
 ) -> Result<Outcome, EngineError> {
-    let target = Target::of(context, insert)?;
-    let mut appender = context.append(&target.def);
-    if let Some(batch) = target.plain_rows(context, statement, params)? {
-        appender.append(batch).await?;
-    } else if let Some(stored_in) = target.stored_in()? {
-        context.settle_writes().await?;
-        let mut rows = front_end::start_insert(context, statement, &stored_in, params).await?;
-        let conversion = target.conversion(context, rows.width())?;
-        while let Some(batch) = rows.next().await {
-            appender.append(conversion.convert(&batch?)?).await?;
-        }
-    }
-    let row_count = context.add_rows(appender).await?;
-    Ok(Outcome::done(format!("INSERT 0 {row_count}")))
+    let mut changes = Changes::default();
+    let part = Part { context, statement, parameters, tables: &StatementTables::default() };
+    let added = add(part, (with, insert), &mut changes).await?;
+    changes.make(context).await?;
+    Ok(added.outcome(context, interrupt, "INSERT 0"))
 }
 
-/// The types of an INSERT's parameters, which are those of their columns.
+/// Adds the rows of an INSERT to the changes of its statement.
+pub(super) async fn add(
+    part: Part<'_>,
+    (with, insert): (Option<&With>, &Insert),
+    changes: &mut Changes,
+) -> Result<Changed, EngineError> {
+    let Part { context, statement, parameters, tables } = part;
+    let target = Target::of(context, with, insert)?;
+    let mut appender = context.append(&target.def);
+    let (mut returned, mut count) = (None, 0);
+    if let Some(batch) = target.plain_rows(context, statement, parameters)? {
+        if let Some(list) = &target.returning {
+            context.settle_writes().await?;
+            let mut list = ReturnedQuery::planned(context, statement, list, (tables, parameters)).await?;
+            list.add(&batch, &[]).await?;
+            returned = Some(list);
+        }
+        count = batch.num_rows() as u64;
+        appender.append(batch).await?;
+    } else if let Some(stored_in) = target.stored_in_part(tables)? {
+        context.settle_writes().await?;
+        let mut rows = front_end::start_insert(context, statement, &stored_in, parameters).await?;
+        returned = rows.returned.take();
+        let conversion = target.conversion(context, rows.width())?;
+        while let Some(batch) = rows.next().await {
+            let stored = conversion.convert(&batch?)?;
+            if let Some(list) = &mut returned {
+                list.add(&stored, &[]).await?;
+            }
+            count += stored.num_rows() as u64;
+            appender.append(stored).await?;
+        }
+    }
+    let returned = match returned {
+        Some(list) => Some(list.run(context).await?),
+        None => None,
+    };
+    changes.append(&target.def, appender.finish().await?);
+    Ok(Changed { count, returned })
+}
+
+/// What is known of it as a part of a statement.
+pub(super) async fn describe(
+    (context, statement): (&StatementContext, &Statement),
+    (with, insert): (Option<&With>, &Insert),
+    tables: &StatementTables,
+    declared: &[Option<SqlType>],
+) -> Result<DescribedPart, EngineError> {
+    let target = Target::of(context, with, insert)?;
+    let stored_in = target.stored_in_part(tables)?;
+    let query = match (&stored_in, &target.returning) {
+        (Some(stored_in), _) => PartQuery::Stored(stored_in),
+        (None, Some(list)) => PartQuery::Listed(list),
+        (None, None) => return Ok(DescribedPart { parameter_types: Vec::new(), rows: None }),
+    };
+    front_end::describe_part(context, statement, query, tables, declared).await
+}
+
+/// The types of an INSERT's parameters, which are those of their columns, and the columns of RETURNING.
 pub(crate) async fn prepare(
     context: &StatementContext,
     statement: &Statement,
-    insert: &Insert,
+    (with, insert): (Option<&With>, &Insert),
     declared: &[Option<ParameterType>],
 ) -> Result<Prepared, EngineError> {
-    let target = Target::of(context, insert)?;
-    let parameter_types = match target.stored_in()? {
-        Some(stored_in) => front_end::insert_parameters(context, statement, &stored_in, declared).await?,
-        None => Vec::new(),
-    };
-    Ok(Prepared { parameter_types, schema: None })
+    let target = Target::of(context, with, insert)?;
+    match (target.stored_in()?, &target.returning) {
+        (Some(stored_in), _) => front_end::describe_stored(context, statement, &stored_in, declared).await,
+        (None, Some(list)) => front_end::describe_returning(context, statement, list, declared).await,
+        (None, None) => Ok(Prepared { parameter_types: Vec::new(), schema: None }),
+    }
 }
 
 impl<'a> Target<'a> {
-    fn of(context: &StatementContext, insert: &'a Insert) -> Result<Self, EngineError> {
+    fn of(context: &StatementContext, with: Option<&With>, insert: &'a Insert) -> Result<Self, EngineError> {
         check_clauses(insert)?;
         let TableObject::TableName(name) = &insert.table else {
             return Err(EngineError::unsupported("INSERT into anything but a table is not supported"));
@@ -91,18 +147,34 @@ impl<'a> Target<'a> {
             true => (0..def.columns.len()).collect(),
             false => columns_named(&def.name, &def.columns, listed.iter().copied())?,
         };
-        Ok(Self { def, columns, source: insert.source.as_deref(), listed })
+        let source = source_of(with, insert)?;
+        let alias = insert.table_alias.as_ref().map(|alias| &alias.alias);
+        let returning = match &insert.returning {
+            Some(items) => Some(Arc::new(ReturningList::new(items, &def, alias, with, simplest_query()?))),
+            None => None,
+        };
+        Ok(Self { def, columns, source, listed, returning })
     }
 
     /// The columns that rows are stored in; `None` without rows.
     fn stored_in(&self) -> Result<Option<StoredIn>, EngineError> {
-        let Some(query) = self.source else { return Ok(None) };
+        let Some(query) = &self.source else { return Ok(None) };
         let columns = self.columns.iter().map(|at| &self.def.columns[*at]);
-        let stored_in = StoredIn::new(columns, self.listed.clone());
-        Ok(Some(match plain_values(query) {
-            Some(values) if has_default(values) => stored_in.with_rows(self.with_defaults_spelt_out(query)?),
-            _ => stored_in,
+        let stored_in = StoredIn::new(columns, self.listed.clone()).with_returning(self.returning.clone());
+        Ok(Some(match (plain_values(query), query) {
+            (Some(values), _) if has_default(values) => stored_in.with_rows(self.with_defaults_spelt_out(query)?),
+            (_, Cow::Owned(query)) => stored_in.with_rows(query.clone()),
+            (_, Cow::Borrowed(_)) => stored_in,
         }))
+    }
+
+    /// The same, for an INSERT that is a part of its statement.
+    fn stored_in_part(&self, tables: &StatementTables) -> Result<Option<StoredIn>, EngineError> {
+        let stored_in = self.stored_in()?.map(|stored_in| stored_in.with_tables(tables.clone()));
+        Ok(match (&self.source, tables.are_of_parts()) {
+            (Some(Cow::Borrowed(query)), true) => stored_in.map(|stored_in| stored_in.or_rows(query)),
+            _ => stored_in,
+        })
     }
 
     /// How rows with so many columns become rows of the table.
@@ -119,7 +191,7 @@ impl<'a> Target<'a> {
         statement: &Statement,
         params: &BoundParameters,
     ) -> Result<Option<RecordBatch>, EngineError> {
-        let Some(query) = self.source else {
+        let Some(query) = &self.source else {
             let assignment = Assignment::with_defaults(context, &self.def, &[])?;
             return assignment.assemble(vec![None; self.def.columns.len()], 1).map(Some);
         };
@@ -143,7 +215,7 @@ impl<'a> Target<'a> {
 }
 
 /// The mapping of the rows' columns to the table's columns.
-fn sources_of(given: &[usize], column_count: usize) -> Vec<Option<usize>> {
+pub(super) fn sources_of(given: &[usize], column_count: usize) -> Vec<Option<usize>> {
     let mut sources = vec![None; column_count];
     for (source, at) in given.iter().enumerate() {
         sources[*at] = Some(source);
@@ -151,7 +223,21 @@ fn sources_of(given: &[usize], column_count: usize) -> Vec<Option<usize>> {
     sources
 }
 
-fn plain_name(name: &ObjectName) -> Result<&Ident, EngineError> {
+/// The source of the rows with the statement's WITH.
+fn source_of<'a>(with: Option<&With>, insert: &'a Insert) -> Result<Option<Cow<'a, Query>>, EngineError> {
+    let (Some(with), Some(source)) = (with, insert.source.as_deref()) else {
+        return Ok(insert.source.as_deref().map(Cow::Borrowed));
+    };
+    let mut source = source.clone();
+    if source.with.is_some() {
+        return Err(EngineError::unsupported("WITH before INSERT and before its query is not supported"));
+    }
+    source.with = Some(with.clone());
+    Ok(Some(Cow::Owned(source)))
+}
+
+/// The name of a column in a list of columns.
+pub(super) fn plain_name(name: &ObjectName) -> Result<&Ident, EngineError> {
     match name.0.as_slice() {
         [ObjectNamePart::Identifier(ident)] => Ok(ident),
         _ => Err(EngineError::new(SqlState::SyntaxError, format!("{name} is not a column name"))),
@@ -161,7 +247,6 @@ fn plain_name(name: &ObjectName) -> Result<&Ident, EngineError> {
 /// Refuses unsupported clauses of INSERT.
 fn check_clauses(insert: &Insert) -> Result<(), EngineError> {
     let refused = [
-        (insert.returning.is_some(), "INSERT … RETURNING"),
         (insert.on.is_some(), "INSERT … ON CONFLICT"),
         (insert.or.is_some() || insert.ignore || insert.replace_into, "INSERT OR REPLACE"),
         (insert.overwrite || insert.partitioned.is_some(), "INSERT OVERWRITE"),

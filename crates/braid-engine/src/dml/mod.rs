@@ -4,7 +4,11 @@
 //! |---|---|
 //! | [`insert`] | INSERT: rows from values or a query into a table |
 //! | [`update`], [`delete`] | UPDATE and DELETE |
-//! | [`changed_rows`] | the rows that these two change: found, locked, deleted, added again |
+//! | [`merge`], [`merge_expressions`] | MERGE |
+//! | [`parts`] | statements whose WITH changes rows, or is read by RETURNING |
+//! | [`changed_rows`] | the rows that UPDATE and DELETE change: found, deleted, added again |
+//! | [`changes`] | what a statement changes, until it is kept |
+//! | [`new_values`] | SET: the new values of rows |
 //! | [`values`] | `VALUES (…), (…)` of literals and parameters, without a plan |
 //! | [`assignment`] | conversion of rows to the columns of a table |
 //! | [`row_checks`] | NOT NULL and CHECK |
@@ -12,13 +16,20 @@
 
 pub(crate) mod assignment;
 mod changed_rows;
+mod changes;
 pub(crate) mod defaults;
 mod delete;
 mod insert;
+mod merge;
+mod merge_expressions;
+mod new_values;
+mod parts;
 pub(crate) mod row_checks;
 mod update;
 mod values;
 
 pub(crate) use delete::{delete, prepare_delete};
 pub(crate) use insert::{execute, prepare};
+pub(crate) use merge::{merge, prepare_merge};
+pub(crate) use parts::{execute as execute_parts, prepare as prepare_parts};
 pub(crate) use update::{prepare_update, update};

@@ -37,7 +37,9 @@ pub(super) fn from_store(error: &StoreError) -> EngineError {
         StoreError::TooLong { .. } => SqlState::StringRightTruncation,
         StoreError::NumericOverflow { .. } => SqlState::NumericOutOfRange,
         StoreError::Corrupt { .. } | StoreError::Malformed { .. } => return corrupt(error),
-        StoreError::Manifest { .. } | StoreError::ManifestMissing { .. } => SqlState::DataCorrupted,
+        StoreError::Manifest { .. } | StoreError::ManifestMissing { .. } | StoreError::Log { .. } => {
+            SqlState::DataCorrupted
+        }
         StoreError::DiskFull { .. } => {
             return EngineError::new(SqlState::DiskFull, error.to_string())
                 .with_hint("The statement has changed nothing. Free disk space and run it again.");

@@ -7,8 +7,10 @@
 //! | [`constant_query`] | queries of one row, computed in place: recognised, described, executed |
 //! | [`operator_query`] | queries on Braid's operators, with their constants |
 //! | [`stored_query`] | queries whose rows are stored in a table |
+//! | [`returning`], [`returned_query`] | RETURNING, planned and run |
 //! | [`computed_tables`] | tables that are computed when they are read |
 //! | [`snapshot_tables`] | the tables of a statement's snapshot |
+//! | [`statement_tables`] | the tables that a statement has for itself |
 //! | [`assigned_expression`] | expressions of INSERT and DEFAULT |
 //! | [`row_condition`] | conditions of CHECK |
 //! | [`stored_row`] | rows of a table as values |
@@ -21,10 +23,13 @@ mod computed_tables;
 mod constant_query;
 mod executed_arguments;
 mod operator_query;
+mod returned_query;
+mod returning;
 mod row_condition;
 mod server_facts;
 mod session_facts;
 mod snapshot_tables;
+mod statement_tables;
 mod stored_query;
 mod stored_row;
 
@@ -45,9 +50,15 @@ use operator_query::QuerySource;
 pub(crate) use operator_query::{
     Constants, Literals, PlannedQuery, outcome, plan_alone, plan_query, relation_text, start_alone, unless_too_narrow,
 };
+pub(crate) use returned_query::{ReturnedQuery, ReturnedRows};
+pub(crate) use returning::ReturningList;
 pub(crate) use row_condition::RowCondition;
 pub(crate) use session_facts::StatementFacts;
-pub(crate) use stored_query::{StoredIn, TableOfQuery, insert_parameters, start_insert, start_table, table_columns};
+pub(crate) use statement_tables::StatementTables;
+pub(crate) use stored_query::{
+    DescribedPart, PartQuery, StoredIn, TableOfQuery, describe_part, describe_returning, describe_stored, start_insert,
+    start_table, table_columns,
+};
 pub(crate) use stored_row::shown_row;
 
 /// Longest text that is bound on the session's thread; longer ones are bound on a planning thread.
@@ -93,9 +104,9 @@ pub(crate) async fn execute_copied(
     interrupt: &Interrupt,
 ) -> Result<Outcome, EngineError> {
     let other = other.map(|(text, query)| (text.into(), query.into()));
-    let source = QuerySource { other, stored_in: None };
+    let source = QuerySource { other, ..QuerySource::default() };
     let query = operator_query::start(context, statement, source, &BoundParameters::none()).await?;
-    Ok(outcome(context, query.rows, query.shown, interrupt))
+    Ok(outcome(context, query.rows, query.shown, interrupt, "SELECT"))
 }
 
 /// A query that is prepared.

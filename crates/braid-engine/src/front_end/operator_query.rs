@@ -10,14 +10,16 @@ use braid_plan::optimization::{ImposedOrder, impose_join_order};
 use braid_plan::planning::{plan as build, rewritten};
 use braid_plan::values::Form;
 use braid_sql::binder::precedence::rebind_all;
-use braid_sql::binder::{AssignedColumn, Statement as BoundStatement, VaryingKind, VaryingLiteral};
+use braid_sql::binder::{AssignedColumn, ReturnedRows, Statement as BoundStatement, VaryingKind, VaryingLiteral};
 use braid_sql::{Expression, SqlError, SqlType, Value};
 use braid_storage::TableDef;
 use futures::{StreamExt, stream};
 use sqlparser::ast::Query;
 
+use super::returning::{ReturnedPlan, ReturningList};
 use super::session_facts::StatementFacts;
 use super::snapshot_tables::SnapshotTables;
+use super::statement_tables::StatementTables;
 use super::{Described, is_brief};
 use crate::bound_parameters::BoundParameters;
 use crate::deep_stack::on_deep_stack;
@@ -38,7 +40,7 @@ pub(super) async fn execute(
     interrupt: &Interrupt,
 ) -> Result<Outcome, EngineError> {
     let StartedQuery { rows, shown, .. } = start(context, statement, QuerySource::default(), parameters).await?;
-    Ok(outcome(context, rows, shown, interrupt))
+    Ok(outcome(context, rows, shown, interrupt, "SELECT"))
 }
 
 /// A query that runs.
@@ -49,6 +51,8 @@ pub(super) struct StartedQuery {
     pub shown: ShownColumns,
     /// The plan that was lowered.
     pub lowered: LoweredQuery,
+    /// RETURNING of the statement.
+    pub returned: Option<ReturnedPlan>,
 }
 
 /// Plans and starts a query.
@@ -59,26 +63,42 @@ pub(super) async fn start(
     parameters: &BoundParameters,
 ) -> Result<StartedQuery, EngineError> {
     let parameters = QueryParameters::of(parameters);
-    let lowered = planned(context, statement, source.clone(), &parameters, Numerics::Optimistic).await?;
-    let lowered = lowered?;
+    let planned_query = planned(context, statement, source.clone(), &parameters, Numerics::Optimistic).await??;
+    let PlannedQuery { query: lowered, returned, .. } = planned_query;
     let (plan, shown) = alone(context, &lowered);
     let rows = start_alone(context, &plan);
     if !lowered.is_optimistic {
-        return Ok(StartedQuery { rows, shown, lowered });
+        return Ok(StartedQuery { rows, shown, lowered, returned });
     }
     if let Some(rows) = unless_too_narrow(rows).await {
-        return Ok(StartedQuery { rows, shown, lowered });
+        return Ok(StartedQuery { rows, shown, lowered, returned });
     }
-    let lowered = planned(context, statement, source, &parameters, Numerics::Wide).await??;
+    let planned_query = planned(context, statement, source, &parameters, Numerics::Wide).await??;
+    let PlannedQuery { query: lowered, returned, .. } = planned_query;
     let (plan, shown) = alone(context, &lowered);
-    Ok(StartedQuery { rows: start_alone(context, &plan), shown, lowered })
+    Ok(StartedQuery { rows: start_alone(context, &plan), shown, lowered, returned })
+}
+
+/// RETURNING of a statement whose rows are found without a plan.
+pub(super) async fn plan_returning(
+    context: &StatementContext,
+    statement: &Statement,
+    source: QuerySource,
+    parameters: &BoundParameters,
+) -> Result<Option<ReturnedPlan>, EngineError> {
+    let parameters = QueryParameters::of(parameters);
+    Ok(planned(context, statement, source, &parameters, Numerics::Wide).await??.returned)
 }
 
 /// A query that is planned and does not run.
-pub(super) async fn lowered(context: &StatementContext, statement: &Statement) -> Result<LoweredQuery, EngineError> {
-    let parameters = QueryParameters::of(&BoundParameters::none());
+pub(super) async fn lowered(
+    context: &StatementContext,
+    statement: &Statement,
+    parameters: &BoundParameters,
+) -> Result<LoweredQuery, EngineError> {
+    let parameters = QueryParameters::of(parameters);
     let lowered = planned(context, statement, QuerySource::default(), &parameters, Numerics::Optimistic).await?;
-    Ok(lowered?)
+    Ok(lowered?.query)
 }
 
 /// The plan of a query, with its constants, and its columns.
@@ -88,8 +108,8 @@ pub(crate) async fn plan_alone(
     parameters: &BoundParameters,
 ) -> Result<(AlonePlan, ShownColumns), EngineError> {
     let parameters = QueryParameters::of(parameters);
-    let lowered = planned(context, statement, QuerySource::default(), &parameters, Numerics::Optimistic).await??;
-    Ok(alone(context, &lowered))
+    let planned = planned(context, statement, QuerySource::default(), &parameters, Numerics::Optimistic).await??;
+    Ok(alone(context, &planned.query))
 }
 
 /// The rewritten query as text.
@@ -126,23 +146,23 @@ async fn planned(
     source: QuerySource,
     parameters: &QueryParameters,
     numerics: Numerics,
-) -> Result<Result<LoweredQuery, SqlError>, EngineError> {
+) -> Result<Result<PlannedQuery, SqlError>, EngineError> {
     statement.size().check_for_planning()?;
     if is_brief(statement.origin(), statement.size()) {
         let constants = parameters.constants(Literals::InPlace(numerics));
         let planned = plan_here(|| Ok(plan_source(context, statement, &source, constants)))?;
-        return Ok(planned.map(|planned| planned.query).map_err(NoPlan::into_error));
+        return Ok(planned.map_err(NoPlan::into_error));
     }
     let (size, statement, parameters) = (statement.size(), statement.clone(), parameters.clone());
     let work = async move |context: StatementContext| {
         let planned = plan_source(&context, &statement, &source, parameters.constants(Literals::InPlace(numerics)));
-        Ok(planned.map(|planned| planned.query).map_err(NoPlan::into_error))
+        Ok(planned.map_err(NoPlan::into_error))
     };
     context.plan_apart(size, work).await
 }
 
 /// A query without parameters, ready to run alone.
-fn alone(context: &StatementContext, query: &LoweredQuery) -> (AlonePlan, ShownColumns) {
+pub(super) fn alone(context: &StatementContext, query: &LoweredQuery) -> (AlonePlan, ShownColumns) {
     let shown = ShownColumns::of(query, &StatementFacts::of(context));
     let database = context.database();
     let keys = &database.dispatcher().resources().unique_keys;
@@ -165,12 +185,18 @@ pub(crate) fn start_alone(context: &StatementContext, plan: &AlonePlan) -> Rows 
 }
 
 /// Rows of the operators as the rows of a statement.
-pub(crate) fn outcome(context: &StatementContext, rows: Rows, shown: ShownColumns, interrupt: &Interrupt) -> Outcome {
+pub(crate) fn outcome(
+    context: &StatementContext,
+    rows: Rows,
+    shown: ShownColumns,
+    interrupt: &Interrupt,
+    tag: &'static str,
+) -> Outcome {
     let schema = shown.sent.clone();
     let rows = sent_rows(context, rows, shown);
     let running = context.database().statements().token();
     let stream = ResultStream::guard(rows, schema.clone(), interrupt, context.on_failure(), running);
-    Outcome::Rows { schema, stream, tag: "SELECT" }
+    Outcome::Rows { schema, stream, tag }
 }
 
 /// Rows whose first batch is there; `None` if 128 bits are too narrow for their numerics, and they are to be planned anew.
@@ -218,9 +244,25 @@ pub(super) struct QuerySource {
     pub other: Option<(Arc<str>, Arc<Query>)>,
     /// The columns that its rows are stored in.
     pub stored_in: Option<Arc<[AssignedColumn]>>,
+    /// RETURNING of the statement.
+    pub returning: Option<Arc<ReturningList>>,
+    /// The tables of the statement.
+    pub tables: StatementTables,
 }
 
 impl QuerySource {
+    /// A query that is a part of the statement.
+    pub fn of_part(statement: &Statement, query: &Query, tables: StatementTables) -> Self {
+        let other = Some((Arc::from(statement.origin()), Arc::new(query.clone())));
+        Self { other, tables, ..Self::default() }
+    }
+
+    /// No query but RETURNING.
+    pub fn of_list(statement: &Statement, list: &Arc<ReturningList>, tables: StatementTables) -> Self {
+        let other = Some((Arc::from(statement.origin()), Arc::new(list.no_query())));
+        Self { other, stored_in: None, returning: Some(list.clone()), tables }
+    }
+
     /// The text in which places count, and the query as it is bound. That of a statement is rebound when it is parsed.
     fn of<'a>(&'a self, statement: &'a Statement) -> Result<(&'a str, Cow<'a, Query>), SqlError> {
         match (&self.other, statement.query()) {
@@ -297,6 +339,8 @@ pub(crate) struct PlannedQuery {
     pub parameter_types: Vec<SqlType>,
     /// The tables that the query reads.
     pub tables: Vec<Arc<TableDef>>,
+    /// RETURNING of the statement.
+    pub returned: Option<ReturnedPlan>,
 }
 
 /// The plan of a statement's query.
@@ -319,19 +363,19 @@ pub(super) fn plan_source(
     source: &QuerySource,
     constants: Constants<'_>,
 ) -> Result<PlannedQuery, NoPlan> {
-    let tables = SnapshotTables::of(context);
-    let (query, literal_inputs, parameter_types) = plan_over(context, &tables, statement, source, constants)?;
-    Ok(PlannedQuery { query, literal_inputs, parameter_types, tables: tables.into_found() })
+    let tables = SnapshotTables::of(context).with_own(source.tables.clone());
+    let planned = plan_over(context, &tables, statement, source, constants)?;
+    Ok(PlannedQuery { tables: tables.into_found(), ..planned })
 }
 
-/// The plan of a query over these tables, its varying constants as they are read, and the types of its parameters.
+/// The plan of a query over these tables.
 fn plan_over(
     context: &StatementContext,
     tables: &SnapshotTables,
     statement: &Statement,
     source: &QuerySource,
     constants: Constants<'_>,
-) -> Result<(LoweredQuery, Vec<Expression>, Vec<SqlType>), NoPlan> {
+) -> Result<PlannedQuery, NoPlan> {
     let facts = StatementFacts::of(context);
     let (varying, numerics) = match constants.literals {
         Literals::InPlace(numerics) => (&[][..], numerics),
@@ -348,29 +392,52 @@ fn plan_over(
         if let Some(types) = constants.parameter_types {
             binding = binding.with_parameters(types);
         }
+        let binder = binding.binder();
+        source.returning.iter().for_each(|list| binder.note_returning(&list.syntax));
         let bound = match &source.stored_in {
-            Some(columns) => binding.binder().assigned_query(&query, columns),
-            None => binding.binder().whole_query(&query),
+            Some(columns) => binder.assigned_query(&query, columns),
+            None => binder.whole_query(&query),
         };
         let inputs = binding.literal_inputs();
         if let Some(literal) = binding.looked_at() {
             return Err(NoPlan::ValueMatters(literal.number));
         }
         let (mut bound, literal_inputs) = (bound?, inputs?);
-        let parameter_types = binding.parameter_types()?;
+        let returning = source.returning.as_ref().map(|list| binder.returned_rows(&list.syntax)).transpose()?;
+        let parameter_types = match source.tables.are_of_parts() {
+            true => binding.parameter_types_of_part(),
+            false => binding.parameter_types()?,
+        };
         let mut values = constants.parameter_values.to_vec();
         if matches!(constants.literals, Literals::InPlace(_)) {
             values.resize(parameter_types.len().max(values.len()), Some(Value::Null));
         }
         bound.relation.put_parameters(&values);
+        let (mut list, mut other_count) = (None, 0);
+        if let Some(ReturnedRows { mut query, others }) = returning {
+            query.relation.put_parameters(&values);
+            other_count = others.len();
+            bound.outputs.extend(others);
+            list = Some(query);
+        }
         let kept = match constants.literals {
             Literals::InPlace(_) => facts.to_kept().with_names(context),
             Literals::Varying(_) => facts.to_kept(),
         };
         let session: Arc<dyn Session> = Arc::new(kept);
         let environment = Environment { session: &session, tables, purpose, numerics };
-        let query = build(bound, binding.into_columns(), environment)?;
-        Ok((query, literal_inputs, parameter_types))
+        let columns = binding.into_columns();
+        let query = build(bound, columns.clone(), environment)?;
+        let returned = match (list, &source.returning) {
+            (Some(list), Some(returning)) => {
+                let table = returning.table(&query, other_count);
+                tables.put_returned(&table);
+                let environment = Environment { numerics: Numerics::Wide, ..environment };
+                Some(ReturnedPlan { query: build(list, columns, environment)?, table })
+            }
+            _ => None,
+        };
+        Ok(PlannedQuery { query, literal_inputs, parameter_types, tables: Vec::new(), returned })
     })
 }
 

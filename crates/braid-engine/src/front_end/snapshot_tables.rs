@@ -1,7 +1,7 @@
 //! The tables of a statement's snapshot, as the binder looks them up and as operators read them.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use braid_base::{ColumnId, TableId};
 use braid_buffer::BufferManager;
@@ -11,6 +11,7 @@ use braid_exec::runtime::pipeline::Source;
 use braid_exec::scan::table_sample::TableSample;
 use braid_exec::scan::table_source::TableSource;
 use braid_plan::lowering::StoredTables;
+use braid_plan::values::Form;
 use braid_scan::ScanSpec;
 use braid_sql::tables::{TableColumn, TableEntry, Tables};
 use braid_sql::{SqlError, Value};
@@ -19,9 +20,11 @@ use parking_lot::Mutex;
 
 use super::computed_tables;
 use super::server_facts::StatementServer;
-use braid_sql::tables::CHANGED_TABLE_SCHEMA;
+use super::statement_tables::StatementTables;
+use braid_sql::tables::{CHANGED_TABLE_SCHEMA, RETURNED_ROWS};
 
 use crate::names::SCHEMA_NAME;
+use crate::rows::KeptTable;
 use crate::statement_context::StatementContext;
 use crate::table_names::search_path;
 use braid_catalog::column_types::sql_type_of;
@@ -32,6 +35,10 @@ pub(super) struct SnapshotTables {
     buffer: Arc<BufferManager>,
     context: StatementContext,
     found: Mutex<Vec<Arc<TableDef>>>,
+    /// The rows that RETURNING reads.
+    returned: OnceLock<Arc<KeptTable>>,
+    /// What the statement has for itself.
+    own: StatementTables,
 }
 
 impl SnapshotTables {
@@ -41,7 +48,14 @@ impl SnapshotTables {
             buffer: context.database().buffer().clone(),
             context: context.clone(),
             found: Mutex::default(),
+            returned: OnceLock::new(),
+            own: StatementTables::default(),
         }
+    }
+
+    /// The same for a part of a statement with tables of its own, in the snapshot of all its parts.
+    pub fn with_own(self, own: StatementTables) -> Self {
+        Self { snapshot: own.snapshot().unwrap_or(self.snapshot), own, ..self }
     }
 }
 
@@ -65,6 +79,11 @@ impl SnapshotTables {
         }
     }
 
+    /// Puts the rows in that RETURNING reads.
+    pub fn put_returned(&self, table: &Arc<KeptTable>) {
+        assert!(self.returned.set(table.clone()).is_ok(), "a statement has one RETURNING");
+    }
+
     /// The tables that were found so far.
     pub fn into_found(self) -> Vec<Arc<TableDef>> {
         self.found.into_inner()
@@ -79,6 +98,9 @@ impl fmt::Debug for SnapshotTables {
 
 impl Tables for SnapshotTables {
     fn table(&self, schema: Option<&str>, name: &str) -> Result<Option<Arc<TableEntry>>, SqlError> {
+        if let Some(own) = self.own.entry(name).filter(|_| schema.is_none()) {
+            return own.map(|entry| Some(Arc::new(entry)));
+        }
         let found = match schema {
             Some(schema) => self.table_in(schema, name).transpose(),
             None => search_path(&self.context).searched().find_map(|schema| self.table_in(schema, name).transpose()),
@@ -92,6 +114,14 @@ impl Tables for SnapshotTables {
 }
 
 impl StoredTables for SnapshotTables {
+    fn kept(&self, table: u64, columns: &[usize]) -> Option<(Arc<dyn Source>, Vec<Form>)> {
+        let kept = match table {
+            RETURNED_ROWS => self.returned.get(),
+            table => self.own.rows(table),
+        }?;
+        Some((kept.source(columns), columns.iter().map(|at| kept.forms()[*at]).collect()))
+    }
+
     fn computed(&self, table: u64, columns: &[usize]) -> Result<Option<Vec<Vec<Value>>>, SqlError> {
         let facts = StatementServer(self.context.clone());
         let snapshot = Snapshot { catalog: &self.snapshot, facts: &facts };

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
 use braid_plan::lowering::{LoweredQuery, NoPlan, Numerics};
 use braid_sql::SqlType;
@@ -13,11 +14,15 @@ use futures::StreamExt;
 use sqlparser::ast::{Ident, Query};
 
 use super::operator_query::{QuerySource, StartedQuery, lowered, plan_source, start};
+use super::returned_query::{ReturnedQuery, RowColumns};
+use super::returning::ReturningList;
 use super::session_facts::{KeptFacts, StatementFacts};
+use super::statement_tables::StatementTables;
 use super::{Constants, Literals};
 use crate::bound_parameters::{BoundParameters, declared_types};
+use crate::sent_columns::ShownColumns;
 use crate::statement_context::StatementContext;
-use crate::{EngineError, ParameterType, SqlState, Statement};
+use crate::{EngineError, ParameterType, Prepared, SqlState, Statement};
 use braid_catalog::column_types::{column_type_of, sql_type_of};
 
 /// The columns that the rows of an INSERT are stored in.
@@ -27,6 +32,8 @@ pub(crate) struct StoredIn {
     types: Arc<[ColumnType]>,
     /// The rows with defaults spelled out, if the statement has the word DEFAULT.
     rows: Option<Arc<Query>>,
+    returning: Option<Arc<ReturningList>>,
+    tables: StatementTables,
 }
 
 impl StoredIn {
@@ -39,7 +46,13 @@ impl StoredIn {
             assigned.push(AssignedColumn { name: column.name.clone(), sql_type, listed: listed.next().cloned() });
             types.push(column.column_type);
         }
-        Self { columns: assigned.into(), types: types.into(), rows: None }
+        Self {
+            columns: assigned.into(),
+            types: types.into(),
+            rows: None,
+            returning: None,
+            tables: StatementTables::default(),
+        }
     }
 
     /// The same, for other rows than the statement's.
@@ -47,9 +60,26 @@ impl StoredIn {
         Self { rows: Some(Arc::new(rows)), ..self }
     }
 
+    /// The same, for these rows instead of the statement's, if it has no others yet.
+    pub fn or_rows(self, rows: &Query) -> Self {
+        let rows = self.rows.clone().unwrap_or_else(|| Arc::new(rows.clone()));
+        Self { rows: Some(rows), ..self }
+    }
+
+    /// The same with RETURNING.
+    pub fn with_returning(self, returning: Option<Arc<ReturningList>>) -> Self {
+        Self { returning, ..self }
+    }
+
+    /// The same for a part of a statement with these tables.
+    pub fn with_tables(self, tables: StatementTables) -> Self {
+        Self { tables, ..self }
+    }
+
     fn source(&self, statement: &Statement) -> QuerySource {
         let other = self.rows.as_ref().map(|rows| (Arc::from(statement.origin()), rows.clone()));
-        QuerySource { other, stored_in: Some(self.columns.clone()) }
+        let (stored_in, tables) = (Some(self.columns.clone()), self.tables.clone());
+        QuerySource { other, stored_in, returning: self.returning.clone(), tables }
     }
 }
 
@@ -58,6 +88,8 @@ pub(crate) struct StoredRows {
     query: StartedQuery,
     types: Arc<[ColumnType]>,
     facts: KeptFacts,
+    /// RETURNING of the statement.
+    pub returned: Option<ReturnedQuery>,
 }
 
 impl StoredRows {
@@ -66,7 +98,8 @@ impl StoredRows {
         self.query.lowered.columns.len()
     }
 
-    /// The next rows, as the table stores them but for limits and nulls of its columns.
+    /// The next rows, as the table stores them but for limits and nulls of its columns. The columns that RETURNING reads of other relations
+    /// follow.
     pub async fn next(&mut self) -> Option<Result<RecordBatch, EngineError>> {
         let batch = match self.query.rows.next().await? {
             Ok(batch) => batch,
@@ -83,29 +116,100 @@ pub(crate) async fn start_insert(
     stored_in: &StoredIn,
     parameters: &BoundParameters,
 ) -> Result<StoredRows, EngineError> {
-    let query = start(context, statement, stored_in.source(statement), parameters).await?;
+    let mut query = start(context, statement, stored_in.source(statement), parameters).await?;
     let facts = StatementFacts::of(context).to_kept();
-    Ok(StoredRows { query, types: stored_in.types.clone(), facts })
+    let returned = query.returned.take().map(|planned| ReturnedQuery::new(context, planned));
+    Ok(StoredRows { query, types: stored_in.types.clone(), facts, returned })
 }
 
-/// The types of the parameters of an INSERT.
-pub(crate) async fn insert_parameters(
+/// The types of the parameters of a statement that writes, and the columns of RETURNING.
+pub(crate) async fn describe_stored(
     context: &StatementContext,
     statement: &Statement,
     stored_in: &StoredIn,
     declared: &[Option<ParameterType>],
-) -> Result<Vec<ParameterType>, EngineError> {
-    statement.size().check_for_planning()?;
+) -> Result<Prepared, EngineError> {
     let declared = declared_types(declared, &StatementFacts::of(context))?;
-    let (size, statement, source) = (statement.size(), statement.clone(), stored_in.source(statement));
+    let described = describe_source(context, statement, stored_in.source(statement), &declared).await?;
+    Ok(described.into_prepared())
+}
+
+/// The same of a statement without a query.
+pub(crate) async fn describe_returning(
+    context: &StatementContext,
+    statement: &Statement,
+    returning: &Arc<ReturningList>,
+    declared: &[Option<ParameterType>],
+) -> Result<Prepared, EngineError> {
+    let declared = declared_types(declared, &StatementFacts::of(context))?;
+    let source = QuerySource::of_list(statement, returning, StatementTables::default());
+    Ok(describe_source(context, statement, source, &declared).await?.into_prepared())
+}
+
+/// What is known of a part of a statement before it runs.
+pub(crate) struct DescribedPart {
+    /// The types of its parameters; `unknown` where it does not tell them.
+    pub parameter_types: Vec<SqlType>,
+    /// The columns of its rows, and as the client gets them.
+    pub rows: Option<(RowColumns, SchemaRef)>,
+}
+
+impl DescribedPart {
+    fn into_prepared(self) -> Prepared {
+        let parameter_types = self.parameter_types.into_iter().map(ParameterType::of).collect();
+        Prepared { parameter_types, schema: self.rows.map(|(_, schema)| schema) }
+    }
+}
+
+/// What a part of a statement is planned as.
+pub(crate) enum PartQuery<'a> {
+    /// A query.
+    Rows(&'a Query),
+    /// The query of a statement that writes.
+    Stored(&'a StoredIn),
+    /// RETURNING of a statement without a query.
+    Listed(&'a Arc<ReturningList>),
+}
+
+/// What is known of a part of a statement.
+pub(crate) async fn describe_part(
+    context: &StatementContext,
+    statement: &Statement,
+    part: PartQuery<'_>,
+    tables: &StatementTables,
+    declared: &[Option<SqlType>],
+) -> Result<DescribedPart, EngineError> {
+    let source = match part {
+        PartQuery::Rows(query) => QuerySource::of_part(statement, query, tables.clone()),
+        PartQuery::Stored(stored_in) => QuerySource { tables: tables.clone(), ..stored_in.source(statement) },
+        PartQuery::Listed(list) => QuerySource::of_list(statement, list, tables.clone()),
+    };
+    describe_source(context, statement, source, declared).await
+}
+
+async fn describe_source(
+    context: &StatementContext,
+    statement: &Statement,
+    source: QuerySource,
+    declared: &[Option<SqlType>],
+) -> Result<DescribedPart, EngineError> {
+    statement.size().check_for_planning()?;
+    let (size, statement, declared) = (statement.size(), statement.clone(), declared.to_vec());
     let work = async move |context: StatementContext| {
         let literals = Literals::InPlace(Numerics::Optimistic);
         let constants = Constants { parameter_types: Some(&declared), parameter_values: &[], literals };
         let planned = plan_source(&context, &statement, &source, constants).map_err(NoPlan::into_error)?;
-        Ok(planned.parameter_types)
+        let writes = source.stored_in.is_some() || source.returning.is_some();
+        let facts = StatementFacts::of(&context);
+        let described = |query: &LoweredQuery| (RowColumns::of(query), ShownColumns::of(query, &facts).sent);
+        let rows = match &planned.returned {
+            Some(returned) => Some(described(&returned.query)),
+            None if writes => None,
+            None => Some(described(&planned.query)),
+        };
+        Ok(DescribedPart { parameter_types: planned.parameter_types, rows })
     };
-    let types = context.plan_apart(size, work).await?;
-    Ok(types.into_iter().map(ParameterType::of).collect())
+    context.plan_apart(size, work).await
 }
 
 /// A table that is made of a query, and its rows.
@@ -123,20 +227,22 @@ pub(crate) struct TableOfQuery {
 pub(crate) async fn start_table(
     context: &StatementContext,
     statement: &Statement,
+    parameters: &BoundParameters,
 ) -> Result<TableOfQuery, EngineError> {
-    let query = start(context, statement, QuerySource::default(), &BoundParameters::none()).await?;
+    let query = start(context, statement, QuerySource::default(), parameters).await?;
     let columns = columns_of(&query.lowered)?;
     let types = columns.iter().map(|column| column.column_type).collect();
     let facts = StatementFacts::of(context).to_kept();
-    Ok(TableOfQuery { columns, rows: StoredRows { query, types, facts } })
+    Ok(TableOfQuery { columns, rows: StoredRows { query, types, facts, returned: None } })
 }
 
 /// The columns of the table that a CREATE TABLE AS makes, whose query does not run; as [`start_table`].
 pub(crate) async fn table_columns(
     context: &StatementContext,
     statement: &Statement,
+    parameters: &BoundParameters,
 ) -> Result<Vec<ColumnDef>, EngineError> {
-    columns_of(&lowered(context, statement).await?)
+    columns_of(&lowered(context, statement, parameters).await?)
 }
 
 fn columns_of(query: &LoweredQuery) -> Result<Vec<ColumnDef>, EngineError> {

@@ -64,7 +64,7 @@ pub(crate) async fn execute(
         false => Some(answer.rows),
         true => unless_too_narrow(answer.rows).await,
     };
-    Ok(rows.map(|rows| outcome(context, rows, template.shown.clone(), interrupt)))
+    Ok(rows.map(|rows| outcome(context, rows, template.shown.clone(), interrupt, "SELECT")))
 }
 
 /// The plan that statements share, and the parameters of each.

@@ -6,14 +6,17 @@
 //! | [`row_converter`] | rows of the operators as Arrow's batches |
 //! | [`result_collector`] | a sink that keeps a query's rows until its pass has ended |
 //! | [`kept_rows`] | these rows for their readers |
+//! | [`row_keeper`], [`kept_table`] | rows that a statement keeps until its end; the same as a table that another part of it reads |
 //! | [`result_stream`] | rows on their way out: under the client's names, interruptible, with our errors |
 //! | [`value_bytes`] | bytes of values |
 
 mod kept_rows;
+mod kept_table;
 mod plan_run;
 mod result_collector;
 pub(crate) mod result_stream;
 mod row_converter;
+mod row_keeper;
 mod value_bytes;
 
 use std::fmt;
@@ -26,8 +29,10 @@ use braid_exec::ExecError;
 use futures::stream::{BoxStream, Stream, StreamExt};
 
 pub(crate) use kept_rows::KeptRows;
+pub(crate) use kept_table::KeptTable;
 pub(crate) use plan_run::{PlanRun, RunFigures};
 pub(crate) use result_collector::ResultCollector;
+pub(crate) use row_keeper::RowKeeper;
 pub(crate) use value_bytes::batch_bytes;
 
 /// The rows of a query as batches of one schema, made as they are taken. Dropping them ends what makes them.

@@ -93,7 +93,7 @@ impl ShownColumns {
             .map_err(|error| SqlError::unsupported(format!("a result has no form as a column: {error}")))
     }
 
-    /// Rows of the operators as columns of these types, which have the same values, are stored.
+    /// Rows of the operators as columns of these types, which have the same values, are stored. Further columns stay as operators make them.
     ///
     /// # Errors
     /// When an output function fails, and for a value that the column has no form for.
@@ -104,7 +104,9 @@ impl ShownColumns {
         session: &dyn SessionFacts,
     ) -> Result<RecordBatch, EngineError> {
         let evaluation = Evaluation::new(session, &[]);
+        let types = types.iter().map(Some).chain(std::iter::repeat(None));
         let arrays = batch.columns().iter().zip(&*self.columns).zip(types).map(|((array, column), column_type)| {
+            let Some(column_type) = column_type else { return Ok(array.clone()) };
             if let (true, Some(integers)) =
                 (column_type.is_encoded_numeric(), array.as_primitive_opt::<Decimal128Type>())
             {

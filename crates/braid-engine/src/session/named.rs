@@ -20,8 +20,8 @@ use crate::interrupt::Interrupt;
 use crate::named_statements::{NamedStatement, PreparedBy};
 use crate::names::fold;
 use crate::sql_types::column_type_of_arrow;
-use crate::statement::{Command, InnerStatement, PrepareStatement};
-use crate::{DescribedType, EngineError, Outcome, ParameterType, Prepared, SqlState, Statement, StatementKind};
+use crate::statement::{Command, CreateTableOfExecution, InnerStatement, PrepareStatement};
+use crate::{DescribedType, EngineError, Outcome, ParameterType, Prepared, SqlState, Statement, StatementKind, table};
 
 impl Session {
     /// Keeps what a client has prepared under a name through the protocol.
@@ -54,6 +54,10 @@ impl Session {
         let InnerStatement { statement: inner, characters_before } = statement.prepared(prepare)?;
         if let (StatementKind::Unsupported, Command::Sql(tree)) = (inner.kind(), inner.command()) {
             return Err(unsupported_statement(tree));
+        }
+        if inner.kind() == StatementKind::CreateTable {
+            let error = EngineError::new(SqlState::SyntaxError, "SELECT ... INTO cannot be prepared");
+            return Err(error);
         }
         let declared = self.types_of(&prepare.types)?;
         let prepared = self.prepare_inner(&inner, &declared).await;
@@ -89,6 +93,22 @@ impl Session {
             check_columns(named.schema(), &outcome)?;
             Ok(outcome)
         })
+    }
+
+    /// CREATE TABLE AS EXECUTE.
+    pub(super) async fn create_table_of_execution(
+        &self,
+        statement: &Statement,
+        create: &CreateTableOfExecution,
+        params: &BoundParameters,
+    ) -> Result<Outcome, EngineError> {
+        let named = self.executed(statement)?;
+        let Some(query) = named.statement().filter(|inner| inner.kind() == StatementKind::Query) else {
+            return Err(EngineError::new(SqlState::WrongObjectType, "prepared statement is not a SELECT"));
+        };
+        let arguments = self.argument_values(statement, &named, params).await?;
+        let wanted = if create.with_data { table::Rows::All } else { table::Rows::None };
+        table::create_table_as(&self.context, &query.parsed()?, &create.create, wanted, &arguments).await
     }
 
     /// The parameters and columns of EXECUTE.
@@ -179,10 +199,15 @@ struct Call<'a> {
 impl<'a> Call<'a> {
     /// What a statement calls, if it is an EXECUTE, or explains one.
     fn of(statement: &'a Statement) -> Option<Self> {
-        if !matches!(statement.kind(), StatementKind::Execute | StatementKind::Explain) {
+        let kinds = [StatementKind::Execute, StatementKind::Explain, StatementKind::CreateTable];
+        if !kinds.contains(&statement.kind()) {
             return None;
         }
-        let Command::Sql(tree) = statement.command() else { return None };
+        let tree = match statement.command() {
+            Command::Sql(tree) => tree,
+            Command::CreateTableOfExecution(create) => &create.execution,
+            _ => return None,
+        };
         let tree = match tree {
             ast::Statement::Explain { statement, .. } => statement,
             other => other,

@@ -7,7 +7,12 @@ use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 use super::copy_statement::{CopyStatement, CopySubject};
+use super::kind::has_changes_in_with;
+use super::merge_statement::parse_merge;
 use super::prepare_statement::{PrepareStatement, parse_execute};
+use super::relation_names::RelationNames;
+use super::table_of_rows::{CreateTableOfExecution, select_into};
+use crate::names::fold;
 use crate::statement_limits::StatementSize;
 
 /// The syntax tree behind a [`Statement`](super::Statement).
@@ -17,6 +22,8 @@ pub(crate) enum Command {
     Sql(ast::Statement),
     /// CREATE TABLE AS … WITH NO DATA, whose last words sqlparser does not support.
     CreateTableWithoutData(ast::CreateTable),
+    /// CREATE TABLE AS EXECUTE, which sqlparser does not read.
+    CreateTableOfExecution(Box<CreateTableOfExecution>),
     /// COPY, as read here.
     Copy(CopyStatement),
     /// PREPARE, as read here.
@@ -43,18 +50,56 @@ impl Command {
                 parser.next_token();
                 parse_execute(parser).map(Self::Sql)
             }
+            Keyword::MERGE => parse_merge(parser).map(Self::Sql),
             Keyword::ABORT => {
                 parser.next_token();
                 let chain = parser.parse_commit_rollback_chain()?;
                 Ok(Self::Sql(ast::Statement::Rollback { chain, savepoint: None }))
             }
             _ => {
+                if keyword == Keyword::CREATE
+                    && let Some(create) = parser.maybe_parse(CreateTableOfExecution::parse)?
+                {
+                    return Ok(Self::CreateTableOfExecution(Box::new(create)));
+                }
                 let statement = parser.parse_statement()?;
                 match statement {
+                    ast::Statement::Query(query) => Ok(Self::Sql(select_into(query))),
                     ast::Statement::CreateTable(create) if create.query.is_some() => parse_data_wish(parser, create),
                     statement => Ok(Self::Sql(statement)),
                 }
             }
+        }
+    }
+
+    /// The query, if it runs in parts: its WITH changes rows, or is read by RETURNING.
+    pub fn query_in_parts(&self) -> Option<&ast::Query> {
+        match self {
+            Self::Sql(ast::Statement::Query(query)) if has_changes_in_with(query) => Some(query),
+            Self::Sql(ast::Statement::Query(query)) => {
+                let items = self.returning().unwrap_or_default();
+                query.with.as_ref().filter(|with| reads_common_table(items, with)).map(|_| &**query)
+            }
+            _ => None,
+        }
+    }
+
+    /// The list of RETURNING.
+    pub(super) fn returning(&self) -> Option<&[ast::SelectItem]> {
+        use ast::{SetExpr, Statement as S};
+        let changes = match self {
+            Self::Sql(S::Query(query)) => match &*query.body {
+                SetExpr::Insert(changes) | SetExpr::Update(changes) | SetExpr::Delete(changes) => changes,
+                _ => return None,
+            },
+            Self::Sql(changes) => changes,
+            _ => return None,
+        };
+        match changes {
+            S::Insert(insert) => insert.returning.as_deref(),
+            S::Update(update) => update.returning.as_deref(),
+            S::Delete(delete) => delete.returning.as_deref(),
+            _ => None,
         }
     }
 
@@ -64,6 +109,7 @@ impl Command {
             Self::Sql(statement) => statement.rewrite(rewrite),
             Self::CreateTableWithoutData(create) => create.rewrite(rewrite),
             Self::Copy(CopyStatement { subject: CopySubject::Query(query), .. }) => query.rewrite(rewrite),
+            Self::CreateTableOfExecution(create) => create.execution.rewrite(rewrite),
             Self::Copy(_) | Self::Prepare(_) => {}
         }
     }
@@ -74,6 +120,7 @@ impl Command {
             Self::Sql(statement) => StatementSize::of(statement),
             Self::CreateTableWithoutData(create) => StatementSize::of(create),
             Self::Copy(CopyStatement { subject: CopySubject::Query(query), .. }) => StatementSize::of(&**query),
+            Self::CreateTableOfExecution(create) => StatementSize::of(&create.execution),
             Self::Copy(_) => StatementSize::default(),
             Self::Prepare(prepare) => {
                 prepare.prepared.as_deref().map_or_else(StatementSize::default, |tree| StatementSize::of(tree))
@@ -89,4 +136,15 @@ fn parse_data_wish(parser: &mut Parser<'_>, create: ast::CreateTable) -> Result<
     }
     let _ = parser.parse_keywords(&[Keyword::WITH, Keyword::DATA]);
     Ok(Command::Sql(ast::Statement::CreateTable(create)))
+}
+
+/// Whether a subquery of a select list may read a query of WITH.
+fn reads_common_table(items: &[ast::SelectItem], with: &ast::With) -> bool {
+    let mut read = RelationNames::default();
+    for item in items {
+        if let ast::SelectItem::UnnamedExpr(expr) | ast::SelectItem::ExprWithAlias { expr, .. } = item {
+            expr.walk(&mut read);
+        }
+    }
+    with.cte_tables.iter().any(|cte| read.has(&fold(&cte.alias.name)))
 }

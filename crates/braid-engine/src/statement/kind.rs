@@ -17,6 +17,10 @@ pub enum StatementKind {
     Update,
     /// DELETE.
     Delete,
+    /// MERGE.
+    Merge,
+    /// SELECT whose WITH changes rows.
+    ChangingQuery,
     /// COPY … FROM.
     CopyFrom,
     /// COPY … TO.
@@ -72,7 +76,7 @@ impl StatementKind {
         match command {
             Command::Copy(copy) if copy.is_from() => Self::CopyFrom,
             Command::Copy(_) => Self::CopyTo,
-            Command::CreateTableWithoutData(_) => Self::CreateTable,
+            Command::CreateTableWithoutData(_) | Command::CreateTableOfExecution(_) => Self::CreateTable,
             Command::Prepare(_) => Self::Prepare,
             Command::Sql(statement) => match statement {
                 S::Query(query) => kind_of_query(query),
@@ -80,6 +84,7 @@ impl StatementKind {
                 S::Insert(_) => Self::Insert,
                 S::Update(_) => Self::Update,
                 S::Delete(_) => Self::Delete,
+                S::Merge(_) => Self::Merge,
                 S::CreateTable(_) => Self::CreateTable,
                 S::Drop { object_type: ast::ObjectType::Table, .. } => Self::DropTable,
                 S::AlterTable(_) => Self::AlterTable,
@@ -107,8 +112,13 @@ impl StatementKind {
     /// Whether it changes the database.
     pub fn writes(self) -> bool {
         let is_of_types = matches!(self, Self::CreateType | Self::AlterType | Self::DropType);
-        let is_of_rows = matches!(self, Self::Insert | Self::Update | Self::Delete | Self::CopyFrom | Self::Truncate);
+        let is_of_rows = self.changes_rows() || matches!(self, Self::Merge | Self::CopyFrom | Self::Truncate);
         is_of_types || is_of_rows || matches!(self, Self::CreateTable | Self::AlterTable | Self::DropTable)
+    }
+
+    /// Whether it adds, changes or removes rows, and may return them.
+    pub fn changes_rows(self) -> bool {
+        matches!(self, Self::Insert | Self::Update | Self::Delete | Self::ChangingQuery)
     }
 
     /// Whether it may read rows of tables. INSERT is asked later: most read none.
@@ -139,8 +149,16 @@ fn kind_of_query(query: &ast::Query) -> StatementKind {
         ast::SetExpr::Update(_) => StatementKind::Update,
         ast::SetExpr::Delete(_) => StatementKind::Delete,
         ast::SetExpr::Merge(_) => StatementKind::Unsupported,
+        _ if has_changes_in_with(query) => StatementKind::ChangingQuery,
         _ => StatementKind::Query,
     }
+}
+
+/// Whether a query of WITH changes rows.
+pub(super) fn has_changes_in_with(query: &ast::Query) -> bool {
+    use ast::SetExpr::{Delete, Insert, Merge, Update};
+    let changes = |cte: &ast::Cte| matches!(&*cte.query.body, Insert(_) | Update(_) | Delete(_) | Merge(_));
+    query.with.as_ref().is_some_and(|with| with.cte_tables.iter().any(changes))
 }
 
 #[cfg(test)]
@@ -168,6 +186,9 @@ mod tests {
             ("create table t as select 1 as a", CreateTable),
             ("create table t as select 1 as a with no data", CreateTable),
             ("create table t as select 1 as a with data", CreateTable),
+            ("create table t as execute a (1)", CreateTable),
+            ("select 1 as a into t", CreateTable),
+            ("select 1 as a into table t union select 2", CreateTable),
             ("drop table if exists a, b", DropTable),
             ("create type t as enum ('a')", CreateType),
             ("alter type t add value 'b'", AlterType),
@@ -197,6 +218,9 @@ mod tests {
             ("with x as (select 1) update t set a = 1", Update),
             ("delete from t", Delete),
             ("with x as (select 1) delete from t", Delete),
+            ("with x as (delete from t returning *) select 1", ChangingQuery),
+            ("with x as (delete from t returning *) insert into t select * from x", Insert),
+            ("merge into t using u on t.a = u.a when not matched then do nothing", Merge),
             ("truncate t", Truncate),
             ("create view v as select 1", Unsupported),
             ("create index on t (a)", Unsupported),

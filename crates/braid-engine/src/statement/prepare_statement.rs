@@ -6,6 +6,7 @@ use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Location, Token};
 
 use super::Statement;
+use super::merge_statement::parse_merge;
 use super::places::Places;
 use crate::EngineError;
 
@@ -49,6 +50,7 @@ impl PrepareStatement {
                 pass_over_statement(parser);
                 None
             }
+            Token::Word(word) if word.keyword == Keyword::MERGE => Some(Box::new(parse_merge(parser)?)),
             _ => Some(Box::new(parser.parse_statement()?)),
         };
         Ok(Self { name, types, prepared, start: first.span.start })

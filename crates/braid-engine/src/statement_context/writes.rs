@@ -24,7 +24,7 @@ pub struct RowChange {
     /// Rows that the transaction has added.
     pub own: RowDeletes,
     /// The rows to add.
-    pub appended: Option<AppendedRows>,
+    pub appended: Vec<AppendedRows>,
 }
 
 impl StatementContext {
@@ -113,19 +113,23 @@ impl StatementContext {
     ///
     /// # Errors
     /// What locks, writing and commits fail with.
-    pub async fn change_rows(&self, change: RowChange) -> Result<bool, EngineError> {
-        let RowChange { table, committed, mut own, appended } = change;
+    pub async fn change_rows(&self, changes: Vec<RowChange>) -> Result<bool, EngineError> {
         let mut writes = self.take_writes();
-        if writes.lock_rows(table.id, &committed).await? == Locked::Changed {
-            self.shared.state.lock().transaction.put_writes(writes);
-            return Ok(false);
+        for RowChange { table, committed, .. } in &changes {
+            if writes.lock_rows(table.id, committed).await? == Locked::Changed {
+                self.shared.state.lock().transaction.put_writes(writes);
+                return Ok(false);
+            }
         }
-        let view = writes.view(&self.database().store().snapshot());
-        own.extend(committed);
-        writes.delete_rows(&view, &table.name, &own)?;
-        drop(view);
-        if let Some(rows) = appended {
-            writes.add_rows(rows).await?;
+        for RowChange { table, committed, mut own, appended } in changes {
+            own.extend(committed);
+            if !own.is_empty() {
+                let view = writes.view(&self.database().store().snapshot());
+                writes.delete_rows(&view, &table.name, &own)?;
+            }
+            for rows in appended {
+                writes.add_rows(rows).await?;
+            }
         }
         self.keep(writes).await?;
         Ok(true)

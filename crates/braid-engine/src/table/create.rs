@@ -5,6 +5,7 @@ use sqlparser::ast::{CreateTable, Ident};
 
 use super::check_constraints::checks_of_new_table;
 use super::definition::{UnenforcedKeys, check_clauses, new_table};
+use crate::bound_parameters::BoundParameters;
 use crate::dml::assignment::Assignment;
 use crate::dml::defaults::check_defaults;
 use crate::front_end::{self, StatementFacts, TableOfQuery};
@@ -50,6 +51,7 @@ pub(crate) async fn create_table_as(
     statement: &Statement,
     create: &CreateTable,
     wanted: Rows,
+    parameters: &BoundParameters,
 ) -> Result<Outcome, EngineError> {
     check_clauses(create)?;
     let name = created_table(context, &create.name)?;
@@ -66,12 +68,12 @@ pub(crate) async fn create_table_as(
         ));
     }
     if wanted == Rows::None {
-        let columns = front_end::table_columns(context, statement).await?;
+        let columns = front_end::table_columns(context, statement, parameters).await?;
         let table = table_of(name, columns)?;
         context.change(|writes, view| writes.create_table(view, table)).await?;
         return Ok(Outcome::done("CREATE TABLE AS"));
     }
-    let TableOfQuery { columns, mut rows } = front_end::start_table(context, statement).await?;
+    let TableOfQuery { columns, mut rows } = front_end::start_table(context, statement, parameters).await?;
     let mut appender = context.create_and_append(table_of(name, columns)?)?;
     let assignment = Assignment::new(appender.def(), &context.settings());
     while let Some(batch) = rows.next().await {

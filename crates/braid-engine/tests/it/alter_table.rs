@@ -144,3 +144,22 @@ async fn an_alteration_survives_a_restart() {
     assert_eq!(state(&session, "insert into u values ('c')").await, "23502");
     assert_eq!(state(&session, "select * from t").await, "42P01");
 }
+
+#[tokio::test]
+async fn rows_and_constraints_of_the_log_survive_a_restart() {
+    let db = TestDb::new().await;
+    db.run("create table t (a int, b varchar(5));; insert into t values (1, 'x'), (2, null)").await;
+    db.run("alter table t alter b type text, add c int default 7, add constraint few check (a < 10)").await;
+    db.run("insert into t values (3, 'a longer text', 8);; alter table t drop a").await;
+    db.run("alter table t add a int, add check (c > 5);; update t set a = c returning a").await;
+    let TestDb { dir, mut database, mut session } = db;
+    for _ in 0..2 {
+        drop((database, session));
+        database = Database::open(config(dir.path())).await.unwrap();
+        session = database.session("alice");
+        let all = "x|7|7\nNULL|7|7\na longer text|8|8";
+        assert_eq!(run(&session, "select * from t order by c, b").await.unwrap(), all);
+        assert_eq!(state(&session, "insert into t values ('y', 5)").await, "23514");
+        assert_eq!(run(&session, "select count(*) from t where b > 'a'").await.unwrap(), "2");
+    }
+}

@@ -87,3 +87,39 @@ async fn a_condition_is_added_to_the_rows_that_there_are() {
     db.run("delete from t where a < 0;; alter table t validate constraint t_a_check").await;
     db.check(&[("select count(*), sum(a) from t", "2|3")]).await;
 }
+
+#[tokio::test]
+async fn rows_are_checked_in_every_way_that_they_come() {
+    let db = TestDb::new().await;
+    db.run("create table t (a int check (a > 0), b text not null);; insert into t values (5, 'v')").await;
+    db.run("create table s (a int, b text);; insert into s values (5, 'w'), (6, 'x')").await;
+    let of_check = "new row for relation \"t\" violates check constraint \"t_a_check\"";
+    let of_null = "null value in column \"b\" of relation \"t\" violates not-null constraint";
+    let merge = "merge into t using s on t.a = s.a when";
+    for (sql, message, row) in [
+        ("insert into t values (0, 'y') returning a", of_check, "(0, y)"),
+        ("insert into t select a - 6, b from s where a = 6 returning b", of_check, "(0, x)"),
+        ("insert into t (a) values (7) returning *", of_null, "(7, null)"),
+        ("update t set a = -a returning a", of_check, "(-5, v)"),
+        ("update t set (a, b) = (select 3, null) returning *", of_null, "(3, null)"),
+        ("update t set a = t.a - s.a from s where s.a = 6 returning s.b", of_check, "(-1, v)"),
+        ("with i as (insert into t values (0, 'y') returning a) select * from i", of_check, "(0, y)"),
+        ("with u as (update t set b = null returning a) select 1", of_null, "(5, null)"),
+        ("with d as (delete from t returning a) insert into t select -a, 'd' from d", of_check, "(-5, d)"),
+        (&format!("{merge} matched then update set a = 0"), of_check, "(0, v)"),
+        (&format!("{merge} matched then update set b = null"), of_null, "(5, null)"),
+        (&format!("{merge} not matched then insert values (-s.a, s.b)"), of_check, "(-6, x)"),
+        (&format!("{merge} not matched then insert (a) values (s.a)"), of_null, "(6, null)"),
+    ] {
+        let error = db.fail(sql).await;
+        let (found, detail, _) = about(&error);
+        assert_eq!((&*found, &*detail), (message, &*format!("Failing row contains {row}.")), "{sql}");
+        db.check(&[("select * from t", "5|v")]).await;
+    }
+    // Before RETURNING is computed.
+    assert_eq!(db.state("insert into t values (0, 'y') returning 1 / a").await, "23514");
+    // What violates a condition that was added later can go, and be returned.
+    db.run("alter table t add constraint later check (a > 100) not valid").await;
+    assert_eq!(db.state("update t set b = 'x' returning a").await, "23514");
+    db.check(&[("delete from t returning *", "5|v")]).await;
+}

@@ -41,13 +41,13 @@ async fn doubt<T: std::fmt::Debug>(write: impl AsyncFn(&Session) -> Result<T, En
     execute(&session, "create table t (a bigint)").await.unwrap();
     execute(&session, "insert into t values (1)").await.unwrap();
 
-    // The sync of the directory after the new manifest has its name.
-    let (operation, file) = (Some(IoOperation::SyncDirectory), Some(dir.path().to_owned()));
+    // The sync of the log that has the commit's record.
+    let (operation, file) = (Some(IoOperation::Sync), Some("0000000000000001.log".into()));
     disk.inject(Fault::Fail { operation, file, nth: 1, errno: 5 });
     let error = write(&session).await.unwrap_err();
     assert_eq!(error.sqlstate(), "08007", "{error:?}");
     assert_eq!(error.message(), "the commit may or may not have become durable");
-    assert!(error.detail().unwrap().contains("cannot sync directory"), "{error:?}");
+    assert!(error.detail().unwrap().contains("cannot sync"), "{error:?}");
     assert!(error.hint().unwrap().starts_with("Restart the server and check"), "{error:?}");
     assert_ne!(session.transaction_status(), TransactionStatus::InBlock);
     // Queries go on from the state before; a later write has certainly failed, and says that instead.
@@ -61,7 +61,7 @@ async fn doubt<T: std::fmt::Debug>(write: impl AsyncFn(&Session) -> Result<T, En
     database.close().await;
     drop(database);
 
-    // Nothing crashed, so the new manifest is there; the write is whole, and writes are taken again.
+    // Nothing crashed, so the record is there; the write is whole, and writes are taken again.
     let database = Database::open(Config::new(dir.path())).await.unwrap();
     assert_eq!(row_count(&database), 2);
     execute(&database.session("tester"), "insert into t values (3)").await.unwrap();
@@ -87,7 +87,7 @@ async fn a_statement_cancelled_in_its_commit_says_that_it_succeeded() {
     let cancel = CancellationToken::new();
     let (database, disk) = open_on_faults(dir.path()).await;
     let cancels = cancel.clone();
-    disk.before_next(IoOperation::Rename, move || {
+    disk.before_next(IoOperation::Sync, move || {
         cancels.cancel();
         // Time for the statement to notice, if it listened.
         std::thread::sleep(std::time::Duration::from_millis(50));

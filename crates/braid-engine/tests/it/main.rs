@@ -20,6 +20,7 @@ mod notifications;
 mod prepared_statements;
 mod queries;
 mod result_cache;
+mod returning;
 mod sessions;
 mod shared_operators;
 mod sharing;

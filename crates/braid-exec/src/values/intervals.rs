@@ -41,7 +41,7 @@ pub fn interval_of_bytes(bytes: &[u8]) -> Option<(i32, i32, i64)> {
 
 /// The intervals that a segment holds; `None` for an array of another type. Parts of a microsecond are cut off, as they are when such an
 /// interval is shown.
-pub(crate) fn interval_vector(array: &dyn Array) -> Option<Vector> {
+pub fn interval_vector(array: &dyn Array) -> Option<Vector> {
     if array.data_type() != &DataType::Interval(IntervalUnit::MonthDayNano) {
         return None;
     }

@@ -31,6 +31,11 @@ pub trait StoredTables: fmt::Debug {
         sample: Option<TableSample>,
     ) -> Result<(Arc<dyn Source>, Vec<ColumnType>), SqlError>;
 
+    /// Some columns of a table whose rows are made while the statement runs, and what they hold; `None` if it is another one.
+    fn kept(&self, _table: u64, _columns: &[usize]) -> Option<(Arc<dyn Source>, Vec<Form>)> {
+        None
+    }
+
     /// The rows of a table that is computed when it is read, with some of its columns; `None` if it is stored.
     ///
     /// # Errors
@@ -64,6 +69,10 @@ impl Lowering<'_> {
         let is_read = |at: usize, column| self.read.contains(column) || (at == 0 && sample.is_some());
         let (positions, columns): (Vec<usize>, Vec<ColumnId>) =
             of_table.filter(|(at, column)| is_read(*at, column)).unzip();
+        if let Some((source, forms)) = self.environment.tables.kept(scan.table, &positions) {
+            columns.iter().zip(forms).for_each(|(column, form)| self.note_form(*column, form));
+            return Ok(Input { plan: Plan::Source { source, column_count: columns.len() }, columns });
+        }
         if let Some(rows) = self.environment.tables.computed(scan.table, &positions)? {
             // The plan holds the rows.
             return match self.is_for_many() {

@@ -101,7 +101,11 @@ async fn ask_server(options: &Options) -> Result<Option<Client>, CommandError> {
 async fn run_statement(client: &Client, statement: &Statement, format: OutputFormat) -> Result<(), CommandError> {
     let answers_rows = matches!(
         statement.kind(),
-        StatementKind::Query | StatementKind::Execute | StatementKind::Explain | StatementKind::Show
+        StatementKind::Query
+            | StatementKind::ChangingQuery
+            | StatementKind::Execute
+            | StatementKind::Explain
+            | StatementKind::Show
     );
     let types = match format {
         // What is a number and what a text shows only in the extended protocol.

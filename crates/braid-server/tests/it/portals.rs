@@ -225,3 +225,31 @@ async fn text_rows_of(transaction: &tokio_postgres::Transaction<'_>, sql: &str) 
     });
     text.unwrap()
 }
+
+#[tokio::test]
+async fn a_portal_of_returning_changes_all_rows_and_returns_some() {
+    let server = TestServer::start().await;
+    let mut client = server.client().await;
+    client.batch_execute("create table t (a int); insert into t select generate_series(1, 5)").await.unwrap();
+    let transaction = client.transaction().await.unwrap();
+    let portal = transaction.bind("update t set a = a + $1 returning a", &[&10_i32]).await.unwrap();
+    assert_eq!(transaction.query_portal(&portal, 2).await.unwrap().len(), 2);
+    let changed = transaction.query_one("select count(*) from t where a > 10", &[]).await.unwrap();
+    assert_eq!(changed.get::<_, i64>(0), 5);
+    assert_eq!(transaction.query_portal(&portal, 2).await.unwrap().len(), 2);
+    transaction.commit().await.unwrap();
+    let rows =
+        client.query("delete from t where a > $1 returning a::text || $2 as x, a", &[&12_i32, &"!"]).await.unwrap();
+    assert_eq!(rows.iter().map(|row| row.get::<_, String>(0)).collect::<Vec<_>>(), ["13!", "14!", "15!"]);
+    // The rows of a simple query and its tag.
+    let answers = client.simple_query("insert into t values (1), (2) returning a").await.unwrap();
+    let counts = answers.iter().filter_map(|answer| match answer {
+        tokio_postgres::SimpleQueryMessage::CommandComplete(count) => Some(*count),
+        _ => None,
+    });
+    assert_eq!(counts.collect::<Vec<_>>(), [2]);
+    // What fails while it is sent, or behind it in the message, is undone.
+    assert!(client.simple_query("insert into t values (3) returning a; select 1 / 0").await.is_err());
+    let count = client.query_one("select count(*) from t", &[]).await.unwrap();
+    assert_eq!(count.get::<_, i64>(0), 4);
+}

@@ -33,6 +33,10 @@ pub(super) enum Clause {
     Update,
     /// The condition of a CHECK.
     Check,
+    /// A condition of MERGE.
+    MergeWhen,
+    /// The list of RETURNING.
+    Returning,
 }
 
 impl Clause {
@@ -59,6 +63,8 @@ impl Clause {
             Self::ExecuteArgument => "EXECUTE parameters",
             Self::Update => "UPDATE",
             Self::Check => "check constraints",
+            Self::MergeWhen => "MERGE WHEN conditions",
+            Self::Returning => "RETURNING",
         }
     }
 

@@ -68,8 +68,9 @@ use clause::Clause;
 use parameters::Parameters;
 use places::{Place, Places};
 pub use query::assignment::AssignedColumn;
+pub use query::returning::{ReturnedRows, Returning};
 pub use query::row_expressions::RowExpression;
-use query::scope::Scope;
+use query::scope::{Scope, ScopeRelation};
 use query::whole_rows::RowNames;
 use records::{RecordTypes, without_record_number};
 pub use type_syntax::type_of_syntax;
@@ -90,6 +91,8 @@ pub struct Statement<'a> {
     view_depth: Cell<u32>,
     /// Recursions whose steps have aggregates of the rows of the step before.
     aggregated_steps: RefCell<BTreeMap<CteId, Option<Location>>>,
+    /// The relations of the query over the rows that the statement changes, for RETURNING.
+    changed_relations: RefCell<Vec<ScopeRelation>>,
     row_names: RowNames,
     record_types: RecordTypes,
     /// `None` where the caller has no parameters.
@@ -101,6 +104,7 @@ impl<'a> Statement<'a> {
     /// The statement `text`, of which queries and expressions are parsed. Literals are read in `session`.
     pub fn new(text: &'a str, session: &'a dyn SessionFacts, tables: &'a dyn Tables) -> Self {
         let (columns, cte_count, view_depth, aggregated_steps, row_names, varying) = Default::default();
+        let changed_relations = RefCell::default();
         let record_types = RecordTypes::default();
         let collation = Cell::new(None);
         let (places, parameters) = (Places::new(text), None);
@@ -113,6 +117,7 @@ impl<'a> Statement<'a> {
             cte_count,
             view_depth,
             aggregated_steps,
+            changed_relations,
             row_names,
             record_types,
             parameters,

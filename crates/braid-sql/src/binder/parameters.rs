@@ -138,6 +138,15 @@ impl<'a> Statement<'a> {
         types.collect()
     }
 
+    /// The same of a part of a statement, in which the types of some may not be told: `unknown`.
+    pub fn parameter_types_of_part(&self) -> Vec<SqlType> {
+        let Some(parameters) = &self.parameters else { return Vec::new() };
+        let known = parameters.0.borrow();
+        let count = known.keys().last().map_or(0, |last| last + 1);
+        let id_of = |number: usize| known.get(&number).map_or(TypeId::UNKNOWN, |parameter| parameter.id);
+        (0..count).map(|number| SqlType::of(id_of(number))).collect()
+    }
+
     /// Notes the parameters of an expression that is bound for good and has no type for them.
     pub(super) fn note_unknown(&self, expression: &Expression) {
         if let Some(parameters) = self.parameters.as_ref().filter(|parameters| parameters.has_open_uses()) {

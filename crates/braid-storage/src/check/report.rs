@@ -7,6 +7,7 @@ use braid_io::IoError;
 
 use crate::Scalar;
 use crate::data_file_header::HeaderFault;
+use crate::log_file::LogFault;
 use crate::manifest_error::ManifestError;
 
 /// How far a check has come.
@@ -153,8 +154,11 @@ pub enum FaultKind {
     /// The manifest on disk is damaged.
     #[error("the manifest is damaged: {0}")]
     Manifest(ManifestError),
-    /// The manifest on disk is not the one that this process wrote or read last.
-    #[error("the manifest has number {found} instead of {expected}")]
+    /// A log is damaged or missing.
+    #[error("the log is {0}")]
+    Log(LogFault),
+    /// The manifest and the logs are not the state of this process.
+    #[error("the newest state has number {found} instead of {expected}")]
     Sequence {
         /// Number of the state in memory.
         expected: u64,
@@ -162,7 +166,7 @@ pub enum FaultKind {
         found: u64,
     },
     /// A chunk has other deleted rows in memory than on disk, all its rows, or rows that it does not have: a bug.
-    #[error("{in_memory} of {row_count} rows are deleted, and {on_disk} by the manifest")]
+    #[error("{in_memory} of {row_count} rows are deleted, and {on_disk} by the manifest and the log")]
     DeletedRows {
         /// Rows of the chunk.
         row_count: u32,

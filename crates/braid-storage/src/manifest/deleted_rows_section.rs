@@ -34,17 +34,22 @@ pub(super) fn put_deleted_rows<'a>(
     for (id, deleted) in chunks {
         assert!(!deleted.is_empty() && !deleted.is_all(), "some rows of chunk {id} are deleted, and some are not");
         out.extend_from_slice(&id.0.to_le_bytes());
-        let bitmap_bytes = deleted.row_count().div_ceil(8) as usize;
-        if 4 + 4 * deleted.count() as usize <= bitmap_bytes {
-            out.push(LIST);
-            out.extend_from_slice(&deleted.count().to_le_bytes());
-            deleted.iter().for_each(|row| out.extend_from_slice(&row.to_le_bytes()));
-        } else {
-            out.push(BITMAP);
-            let first = out.len();
-            out.resize(first + bitmap_bytes, 0);
-            deleted.iter().for_each(|row| out[first + row as usize / 8] |= 1 << (row % 8));
-        }
+        put_rows(out, deleted);
+    }
+}
+
+/// Writes the form of deleted rows, and the rows.
+pub(super) fn put_rows(out: &mut Vec<u8>, deleted: &DeletedRows) {
+    let bitmap_bytes = deleted.row_count().div_ceil(8) as usize;
+    if 4 + 4 * deleted.count() as usize <= bitmap_bytes {
+        out.push(LIST);
+        out.extend_from_slice(&deleted.count().to_le_bytes());
+        deleted.iter().for_each(|row| out.extend_from_slice(&row.to_le_bytes()));
+    } else {
+        out.push(BITMAP);
+        let first = out.len();
+        out.resize(first + bitmap_bytes, 0);
+        deleted.iter().for_each(|row| out[first + row as usize / 8] |= 1 << (row % 8));
     }
 }
 
@@ -75,7 +80,8 @@ pub(super) fn take_deleted_rows(
     Ok(())
 }
 
-fn take_rows(reader: &mut ByteReader<'_>, row_count: u32) -> Result<DeletedRows, ManifestError> {
+/// Reads what [`put_rows`] wrote of a chunk of `row_count` rows.
+pub(super) fn take_rows(reader: &mut ByteReader<'_>, row_count: u32) -> Result<DeletedRows, ManifestError> {
     match reader.u8()? {
         LIST => take_list(reader, row_count),
         BITMAP => take_bitmap(reader, row_count),

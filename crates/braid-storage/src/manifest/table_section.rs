@@ -38,13 +38,14 @@
 //! | 2 | number of columns that it reads; then 2 bytes each, the column's id, ascending |
 //! | 1 | bit 0: validated |
 //!
-//! Chunk, followed by its segment entries, one for each column in the file, in column order:
+//! Chunk, followed by its segment entries in column order: one for each column in the file, or of a chunk in memory one for each
+//! column:
 //!
 //! | width | meaning |
 //! |---|---|
 //! | 4 | chunk id |
 //! | 4 | rows |
-//! | 8 | data file id |
+//! | 8 | data file id; from version 6 on, 0 for a chunk in memory |
 //! | 2 | from version 5 on: number of segment entries; before, there is one for each column |
 //!
 //! Segment entry:
@@ -60,6 +61,9 @@
 //! | 1 | bit 0: has a minimum; bit 1: has a maximum; bit 2: the bounds are values that occur; from version 3 on, bit 3: the values are integers of encoded numerics |
 //! | 1 | only if they are: their scale, 0 to 38 |
 //! | | minimum, then maximum, those there are, in the form of the column's physical type, or of 128-bit integers if the values are such: bool 1 byte; integers 8; 128-bit integers 16; floats 8 (IEEE 754 double); bytes 2 for the length, then the bytes; interval 4 months, 4 days, 8 nanoseconds |
+//! | | only of a chunk in memory, whose offset and stored bytes are 0: the segment's bytes |
+
+use std::sync::Arc;
 
 use braid_base::{CHUNK_ROWS, ChunkId, ColumnId, EnumTypeRef, SEGMENT_ALIGN_BYTES, TableId};
 
@@ -69,12 +73,12 @@ use super::missing_value::{put_missing_value, take_missing_value};
 use super::scalars::{is_of, put_scalar, take_scalar};
 use super::sketch_section::{put_sketch, take_sketch};
 use super::{ManifestChunk, ManifestError, ManifestTable};
+use crate::checksum::checksum;
 use crate::data_file_header::{DATA_FILE_HEADER_BYTES, DataFileId};
-use crate::missing_segments::MissingSegments;
 use crate::types::NUMERIC_PRECISION_MAX;
 use crate::{
-    CheckDef, ColumnDef, ColumnType, CommonScale, DeletedRows, DistinctSketch, FileRange, SegmentMeta, SegmentPlace,
-    TableDef, ZoneMap,
+    CheckDef, ColumnDef, ColumnType, CommonScale, DeletedRows, DistinctSketch, FileRange, MemorySegment, SegmentMeta,
+    SegmentPlace, TableDef, ZoneMap,
 };
 
 /// The smallest section: ids, sequence, an empty name and three counts.
@@ -115,13 +119,32 @@ const DELETED_ROWS_SINCE: u32 = 5;
 /// The first version with check constraints.
 const CHECKS_SINCE: u32 = 6;
 
-/// The section of a table with `chunks` as (id, rows, file, segments) in row order, a sketch for each column of
-/// which there is one, and the deleted rows of the chunks that have any.
+/// The first version with chunks in memory.
+const MEMORY_CHUNKS_SINCE: u32 = 6;
+
+/// Stands for the file of a chunk in memory.
+const IN_MEMORY: u64 = 0;
+
+/// Stands for the place of a segment in memory.
+const NOWHERE: FileRange = FileRange { offset: 0, stored_bytes: 0 };
+
+/// A chunk to be written.
+#[derive(Clone, Copy)]
+pub(crate) struct ChunkEntry<'a> {
+    pub(crate) id: ChunkId,
+    pub(crate) row_count: u32,
+    /// `None` for one in memory.
+    pub(crate) file_id: Option<DataFileId>,
+    pub(crate) segments: &'a [SegmentMeta],
+}
+
+/// The section of a table with `chunks` in row order, a sketch for each column of which there is one, and the deleted rows of the
+/// chunks that have any.
 pub(crate) fn encode_table<'a>(
     def: &TableDef,
     next_chunk_id: u32,
     sequence: u64,
-    chunks: impl ExactSizeIterator<Item = (ChunkId, u32, DataFileId, &'a [SegmentMeta])>,
+    chunks: impl ExactSizeIterator<Item = ChunkEntry<'a>>,
     sketches: impl ExactSizeIterator<Item = Option<&'a DistinctSketch>>,
     deleted: impl Iterator<Item = (ChunkId, &'a DeletedRows)> + Clone,
 ) -> Vec<u8> {
@@ -130,35 +153,57 @@ pub(crate) fn encode_table<'a>(
     out.extend_from_slice(&def.id.0.to_le_bytes());
     out.extend_from_slice(&next_chunk_id.to_le_bytes());
     out.extend_from_slice(&sequence.to_le_bytes());
-    put_string(&mut out, &def.name);
+    put_definition(&mut out, def);
+    out.extend_from_slice(&(chunks.len() as u32).to_le_bytes());
+    chunks.for_each(|chunk| put_chunk(&mut out, def, &chunk));
+    sketches.for_each(|sketch| put_sketch(&mut out, sketch));
+    put_deleted_rows(&mut out, deleted);
+    out
+}
+
+/// Writes a table's definition but its id.
+pub(super) fn put_definition(out: &mut Vec<u8>, def: &TableDef) {
+    put_string(out, &def.name);
     out.extend_from_slice(&def.next_column_id.to_le_bytes());
     out.extend_from_slice(&(def.columns.len() as u16).to_le_bytes());
     for column in &def.columns {
-        put_column(&mut out, column);
+        put_column(out, column);
     }
     out.extend_from_slice(&(def.primary_key.len() as u16).to_le_bytes());
     for column in &def.primary_key {
         out.extend_from_slice(&column.0.to_le_bytes());
     }
-    put_checks(&mut out, &def.checks);
-    out.extend_from_slice(&(chunks.len() as u32).to_le_bytes());
-    let mut missing = MissingSegments::default();
-    for (id, row_count, file_id, segments) in chunks {
-        out.extend_from_slice(&id.0.to_le_bytes());
-        out.extend_from_slice(&row_count.to_le_bytes());
-        out.extend_from_slice(&file_id.0.to_le_bytes());
-        assert_memory_is_missing(def, row_count, segments, &mut missing);
-        put_segments(&mut out, def, segments);
-    }
-    sketches.for_each(|sketch| put_sketch(&mut out, sketch));
-    put_deleted_rows(&mut out, deleted);
-    out
+    put_checks(out, &def.checks);
 }
 
 /// Reads one section and checks all that it says of itself.
 pub(super) fn decode_table(reader: &mut ByteReader<'_>, version: u32) -> Result<ManifestTable, ManifestError> {
     let id = TableId(reader.u32()?);
     let (next_chunk_id, sequence) = (reader.u32()?, reader.u64()?);
+    let def = take_definition(reader, id, version)?;
+    let chunk_count = reader.u32()? as usize;
+    let mut chunks: Vec<ManifestChunk> = Vec::with_capacity(reader.bounded_capacity(chunk_count, CHUNK_BYTES));
+    for _ in 0..chunk_count {
+        let chunk = take_chunk(reader, &def, version)?;
+        if chunks.last().is_some_and(|last| last.id >= chunk.id) || chunk.id.0 >= next_chunk_id {
+            return Err(reader.malformed(format!("chunk id {} is out of order", chunk.id)));
+        }
+        chunks.push(chunk);
+    }
+    let sketches =
+        if version < SKETCHES_SINCE { vec![None; def.columns.len()] } else { take_sketches(reader, &def, &chunks)? };
+    if version >= DELETED_ROWS_SINCE {
+        take_deleted_rows(reader, &mut chunks)?;
+    }
+    Ok(ManifestTable { def, next_chunk_id, sequence, chunks, sketches })
+}
+
+/// Reads the definition of the table with this id, and checks it.
+pub(super) fn take_definition(
+    reader: &mut ByteReader<'_>,
+    id: TableId,
+    version: u32,
+) -> Result<TableDef, ManifestError> {
     let name = reader.string()?;
     let known_column_id = if version < COLUMN_IDS_SINCE { None } else { Some(reader.u16()?) };
     let column_count = reader.u16()?;
@@ -175,24 +220,10 @@ pub(super) fn decode_table(reader: &mut ByteReader<'_>, version: u32) -> Result<
     }
     let checks = if version < CHECKS_SINCE { Vec::new() } else { take_checks(reader)? };
     let def = TableDef { id, name, columns, primary_key, next_column_id, checks };
-    if let Err(what) = def.validate() {
-        return Err(reader.malformed(format!("table \"{}\": {what}", def.name)));
+    match def.validate() {
+        Ok(()) => Ok(def),
+        Err(what) => Err(reader.malformed(format!("table \"{}\": {what}", def.name))),
     }
-    let chunk_count = reader.u32()? as usize;
-    let mut chunks: Vec<ManifestChunk> = Vec::with_capacity(reader.bounded_capacity(chunk_count, CHUNK_BYTES));
-    for _ in 0..chunk_count {
-        let chunk = take_chunk(reader, &def, version)?;
-        if chunks.last().is_some_and(|last| last.id >= chunk.id) || chunk.id.0 >= next_chunk_id {
-            return Err(reader.malformed(format!("chunk id {} is out of order", chunk.id)));
-        }
-        chunks.push(chunk);
-    }
-    let sketches =
-        if version < SKETCHES_SINCE { vec![None; def.columns.len()] } else { take_sketches(reader, &def, &chunks)? };
-    if version >= DELETED_ROWS_SINCE {
-        take_deleted_rows(reader, &mut chunks)?;
-    }
-    Ok(ManifestTable { def, next_chunk_id, sequence, chunks, sketches })
 }
 
 fn take_sketches(
@@ -356,12 +387,40 @@ fn type_of_code(tag: u8, parameter: u32) -> Option<ColumnType> {
     Some(column_type)
 }
 
-fn take_chunk(reader: &mut ByteReader<'_>, def: &TableDef, version: u32) -> Result<ManifestChunk, ManifestError> {
-    let (id, row_count, file_id) = (ChunkId(reader.u32()?), reader.u32()?, DataFileId(reader.u64()?));
+/// Writes a chunk. One in a file has entries of the segments that are there: its segments in memory are of missing values, which
+/// their columns' definitions tell. One in memory has the bytes of all its segments.
+pub(super) fn put_chunk(out: &mut Vec<u8>, def: &TableDef, chunk: &ChunkEntry<'_>) {
+    out.extend_from_slice(&chunk.id.0.to_le_bytes());
+    out.extend_from_slice(&chunk.row_count.to_le_bytes());
+    out.extend_from_slice(&chunk.file_id.map_or(IN_MEMORY, |file| file.0).to_le_bytes());
+    let is_written = |segment: &&SegmentMeta| segment.memory().is_some() == chunk.file_id.is_none();
+    let written = chunk.segments.iter().filter(is_written);
+    out.extend_from_slice(&(written.clone().count() as u16).to_le_bytes());
+    for segment in written {
+        let column = def.column_by_id(segment.column).expect("a chunk has segments of its table's columns");
+        out.extend_from_slice(&segment.column.0.to_le_bytes());
+        put_segment(out, segment, column.column_type);
+    }
+}
+
+/// Reads a chunk without its deleted rows.
+pub(super) fn take_chunk(
+    reader: &mut ByteReader<'_>,
+    def: &TableDef,
+    version: u32,
+) -> Result<ManifestChunk, ManifestError> {
+    let (id, row_count, file_id) = (ChunkId(reader.u32()?), reader.u32()?, reader.u64()?);
     if !(1..=CHUNK_ROWS as u32).contains(&row_count) {
         return Err(reader.malformed(format!("chunk {id} has {row_count} rows")));
     }
-    let segments = take_segments(reader, def, version)?;
+    let file_id = (version < MEMORY_CHUNKS_SINCE || file_id != IN_MEMORY).then_some(DataFileId(file_id));
+    let segments = take_segments(reader, def, version, file_id)?;
+    let is_of_other_rows = |segment: &&SegmentMeta| {
+        segment.memory().is_some_and(|memory| memory.segment().row_count() != row_count as usize)
+    };
+    if let Some(segment) = segments.iter().find(is_of_other_rows) {
+        return Err(reader.malformed(format!("column {} of chunk {id} has not {row_count} rows", segment.column)));
+    }
     for column in &def.columns {
         let segment = segments.iter().find(|segment| segment.column == column.id);
         let missing_nulls = if column.missing.is_none() { row_count } else { 0 };
@@ -374,29 +433,13 @@ fn take_chunk(reader: &mut ByteReader<'_>, def: &TableDef, version: u32) -> Resu
     Ok(ManifestChunk { id, row_count, deleted: None, file_id, segments })
 }
 
-/// Writes the entries of the segments that are in the chunk's file. A segment in memory is one of missing values, which its
-/// column's definition tells.
-fn put_segments(out: &mut Vec<u8>, def: &TableDef, segments: &[SegmentMeta]) {
-    let in_file = segments.iter().filter(|segment| segment.file_range().is_some());
-    out.extend_from_slice(&(in_file.clone().count() as u16).to_le_bytes());
-    for segment in in_file {
-        let column = def.column_by_id(segment.column).expect("a chunk has segments of its table's columns");
-        out.extend_from_slice(&segment.column.0.to_le_bytes());
-        put_segment(out, segment, column.column_type);
-    }
-}
-
-/// Panics if a segment in memory is not what opening the manifest makes of the column's missing value: it would be lost.
-fn assert_memory_is_missing(def: &TableDef, row_count: u32, segments: &[SegmentMeta], missing: &mut MissingSegments) {
-    for segment in segments.iter().filter(|segment| segment.memory().is_some()) {
-        let at = def.position(segment.column).expect("a chunk has segments of its table's columns");
-        let expected = missing.segment(at, &def.columns[at], row_count);
-        assert_eq!(segment.checksum, expected.checksum, "a manifest has no place for rows in memory");
-    }
-}
-
 /// Reads a chunk's segment entries, whose columns ascend.
-fn take_segments(reader: &mut ByteReader<'_>, def: &TableDef, version: u32) -> Result<Vec<SegmentMeta>, ManifestError> {
+fn take_segments(
+    reader: &mut ByteReader<'_>,
+    def: &TableDef,
+    version: u32,
+    file_id: Option<DataFileId>,
+) -> Result<Vec<SegmentMeta>, ManifestError> {
     let has_ids = version >= COLUMN_IDS_SINCE;
     let count = if has_ids { usize::from(reader.u16()?) } else { def.columns.len() };
     let mut segments: Vec<SegmentMeta> = Vec::with_capacity(reader.bounded_capacity(count, SEGMENT_BYTES_MIN));
@@ -408,7 +451,7 @@ fn take_segments(reader: &mut ByteReader<'_>, def: &TableDef, version: u32) -> R
         if segments.last().is_some_and(|last| last.column >= id) {
             return Err(reader.malformed(format!("the segment of column {id} is out of order")));
         }
-        segments.push(take_segment(reader, column, version)?);
+        segments.push(take_segment(reader, column, version, file_id)?);
     }
     Ok(segments)
 }
@@ -418,7 +461,7 @@ fn put_segment(out: &mut Vec<u8>, segment: &SegmentMeta, column_type: ColumnType
     let bounds = zone_map.min.iter().chain(&zone_map.max);
     assert!(bounds.clone().all(|bound| is_of(bound, physical)), "bounds have their column's type: {zone_map:?}");
     let flag = |set: bool, bit: u8| if set { bit } else { 0 };
-    let FileRange { offset, stored_bytes } = segment.file_range().expect("only segments in files are written");
+    let FileRange { offset, stored_bytes } = segment.file_range().unwrap_or(NOWHERE);
     out.extend_from_slice(&offset.to_le_bytes());
     out.extend_from_slice(&stored_bytes.to_le_bytes());
     out.extend_from_slice(&segment.segment_bytes.to_le_bytes());
@@ -428,16 +471,23 @@ fn put_segment(out: &mut Vec<u8>, segment: &SegmentMeta, column_type: ColumnType
     out.push(of_bounds | flag(zone_map.exact, EXACT) | flag(segment.scale.is_some(), HAS_SCALE));
     out.extend(segment.scale);
     bounds.for_each(|bound| put_scalar(out, bound));
+    if let Some(memory) = segment.memory() {
+        out.extend_from_slice(memory.bytes());
+    }
 }
 
-fn take_segment(reader: &mut ByteReader<'_>, column: &ColumnDef, version: u32) -> Result<SegmentMeta, ManifestError> {
-    const ALIGN: u64 = SEGMENT_ALIGN_BYTES as u64;
-    let offset = reader.u64()?;
-    let (stored_bytes, segment_bytes) = (reader.u32()?, reader.u32()?);
+fn take_segment(
+    reader: &mut ByteReader<'_>,
+    column: &ColumnDef,
+    version: u32,
+    file_id: Option<DataFileId>,
+) -> Result<SegmentMeta, ManifestError> {
+    let range = FileRange { offset: reader.u64()?, stored_bytes: reader.u32()? };
+    let segment_bytes = reader.u32()?;
     let (checksum, null_count, flags) = (reader.u64()?, reader.u32()?, reader.u8()?);
-    let aligned = offset % ALIGN == 0 && u64::from(stored_bytes) % ALIGN == 0;
-    let placed = offset >= DATA_FILE_HEADER_BYTES as u64 && offset.checked_add(u64::from(stored_bytes)).is_some();
-    if !aligned || !placed || segment_bytes == 0 || segment_bytes > stored_bytes {
+    let fits = if file_id.is_some() { is_placed(range, segment_bytes) } else { range == NOWHERE && segment_bytes > 0 };
+    if !fits {
+        let FileRange { offset, stored_bytes } = range;
         let what = format!("a segment of {segment_bytes} bytes in {stored_bytes} at offset {offset}");
         return Err(reader.malformed(what));
     }
@@ -451,8 +501,38 @@ fn take_segment(reader: &mut ByteReader<'_>, column: &ColumnDef, version: u32) -
     let min = if flags & HAS_MIN != 0 { Some(take_scalar(reader, physical)?) } else { None };
     let max = if flags & HAS_MAX != 0 { Some(take_scalar(reader, physical)?) } else { None };
     let zone_map = ZoneMap { min, max, null_count, exact: flags & EXACT != 0 };
-    let place = SegmentPlace::InFile(FileRange { offset, stored_bytes });
+    let place = match file_id {
+        Some(_) => SegmentPlace::InFile(range),
+        None => {
+            let stored_type = scale.map_or(column_type, CommonScale::stored_type);
+            SegmentPlace::InMemory(Arc::new(take_bytes(reader, segment_bytes, checksum, stored_type)?))
+        }
+    };
     Ok(SegmentMeta { column: column.id, place, segment_bytes, checksum, zone_map, scale })
+}
+
+/// Whether a segment can be at such a place in a data file.
+fn is_placed(range: FileRange, segment_bytes: u32) -> bool {
+    const ALIGN: u64 = SEGMENT_ALIGN_BYTES as u64;
+    let FileRange { offset, stored_bytes } = range;
+    let is_aligned = offset % ALIGN == 0 && u64::from(stored_bytes) % ALIGN == 0;
+    let is_behind_header = offset >= DATA_FILE_HEADER_BYTES as u64;
+    let has_end = offset.checked_add(u64::from(stored_bytes)).is_some();
+    is_aligned && is_behind_header && has_end && (1..=stored_bytes).contains(&segment_bytes)
+}
+
+/// Reads the bytes of a segment of a chunk in memory.
+fn take_bytes(
+    reader: &mut ByteReader<'_>,
+    segment_bytes: u32,
+    expected: u64,
+    stored_type: ColumnType,
+) -> Result<MemorySegment, ManifestError> {
+    let bytes = reader.take(segment_bytes as usize)?;
+    if checksum(bytes) != expected {
+        return Err(reader.malformed(format!("the {segment_bytes} bytes before are no segment with this checksum")));
+    }
+    MemorySegment::open(bytes.to_vec(), stored_type).map_err(|error| reader.malformed(error.to_string()))
 }
 
 fn take_scale(reader: &mut ByteReader<'_>) -> Result<u8, ManifestError> {

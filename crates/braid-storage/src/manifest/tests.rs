@@ -5,12 +5,14 @@ use braid_base::{CHUNK_ROWS, ColumnId, EnumTypeRef, Random, SeededRandom, TableI
 use braid_testing::cases;
 
 use super::*;
+use crate::missing_segments::missing_segment;
 use crate::{
     ColumnDef, ColumnType, DistinctSketch, FileRange, NUMERIC_OID, PhysicalType, Scalar, SegmentPlace, ZoneMap,
 };
 
 mod columns;
 mod old_versions;
+mod records;
 
 const ALL_TYPES: [ColumnType; 20] = [
     ColumnType::Boolean,
@@ -98,6 +100,21 @@ fn random_checks(random: &mut SeededRandom) -> Vec<crate::CheckDef> {
     (0..count).map(check).collect()
 }
 
+/// A chunk like this one whose rows are in memory and all alike, if there is a value for each column.
+fn in_memory(def: &TableDef, chunk: &ManifestChunk) -> Option<ManifestChunk> {
+    let segment = |column: &ColumnDef| {
+        let value = match column.column_type.physical() {
+            _ if column.nullable => None,
+            PhysicalType::Int => Some(Scalar::Int(5)),
+            PhysicalType::Bool => Some(Scalar::Bool(true)),
+            _ => return None,
+        };
+        Some(missing_segment(&ColumnDef { missing: value, ..column.clone() }, chunk.row_count))
+    };
+    let segments = def.columns.iter().map(segment).collect::<Option<_>>()?;
+    Some(ManifestChunk { file_id: None, segments, ..chunk.clone() })
+}
+
 fn random_table(id: u32, sequence: u64, random: &mut SeededRandom) -> ManifestTable {
     let column_count = 1 + random.below(ALL_TYPES.len() as u64) as u16;
     let column = |i: u16| {
@@ -116,7 +133,8 @@ fn random_table(id: u32, sequence: u64, random: &mut SeededRandom) -> ManifestTa
             let segments = def.columns.iter().map(|c| random_segment(c, row_count, random)).collect();
             let file_id = DataFileId(u64::from(def.id.0 * 10 + i / 2));
             let deleted = random_deleted_rows(row_count, random).map(Arc::new);
-            ManifestChunk { id: ChunkId(3 * i), row_count, deleted, file_id, segments }
+            let chunk = ManifestChunk { id: ChunkId(3 * i), row_count, deleted, file_id: Some(file_id), segments };
+            if random.chance(1, 3) { in_memory(&def, &chunk).unwrap_or(chunk) } else { chunk }
         })
         .collect();
     let sketches = def.columns.iter().map(|_| random_sketch(random)).collect();
@@ -135,12 +153,15 @@ fn random_manifest(random: &mut SeededRandom) -> Manifest {
             column.column_type = ColumnType::Enum(EnumTypeRef::Stored(oid));
         }
     }
-    let next_type_oid = FIRST_TYPE_OID + 400;
-    Manifest { sequence, next_file_id: 1000, next_table_id: 10, next_type_oid, types, tables }
+    let next_ids = NextIds { type_oid: FIRST_TYPE_OID + 400, ..NEXT_IDS };
+    Manifest { sequence, next_ids, log_number: random.next_u64(), types, tables }
 }
 
+const NEXT_IDS: NextIds = NextIds { file: 1000, table: 10, type_oid: FIRST_TYPE_OID };
+
+/// As versions without logs had it.
 fn manifest_of(table: ManifestTable) -> Manifest {
-    Manifest { sequence: 9, next_file_id: 1000, next_table_id: 10, tables: vec![table], ..Manifest::empty() }
+    Manifest { sequence: 9, next_ids: NEXT_IDS, log_number: 0, types: Vec::new(), tables: vec![table] }
 }
 
 /// A type with up to five labels, whose keys are anywhere.
@@ -258,9 +279,10 @@ fn errors_say_what_was_expected_and_what_was_found() {
 #[test]
 fn forged_relations_are_refused() {
     let manifest = (5..).map(|seed| random_manifest(&mut SeededRandom::new(seed)));
-    let is_rich = |m: &Manifest| m.tables.len() > 1 && m.tables.iter().any(|t| t.chunks.len() >= 2);
+    let has_chunks = |t: &ManifestTable| t.chunks.len() >= 2 && t.chunks.iter().all(|c| c.file_id.is_some());
+    let is_rich = |m: &Manifest| m.tables.len() > 1 && m.tables.iter().any(has_chunks);
     let manifest = manifest.into_iter().find(is_rich).unwrap();
-    let with_chunks = manifest.tables.iter().position(|t| t.chunks.len() >= 2).unwrap();
+    let with_chunks = manifest.tables.iter().position(has_chunks).unwrap();
     let last = manifest.tables.len() - 1;
     let refused = |what: &str, forge: &dyn Fn(&mut Manifest)| {
         let mut forged = manifest.clone();
@@ -268,8 +290,8 @@ fn forged_relations_are_refused() {
         let decoded = Manifest::decode(&forged.encode());
         assert!(matches!(decoded, Err(ManifestError::Malformed { .. })), "{what}: {decoded:?}");
     };
-    refused("table id not given out", &|m| m.next_table_id = m.tables[last].def.id.0);
-    refused("file id not given out", &|m| m.next_file_id = 11);
+    refused("table id not given out", &|m| m.next_ids.table = m.tables[last].def.id.0);
+    refused("file id not given out", &|m| m.next_ids.file = 11);
     refused("twice the same name", &|m| m.tables[1].def.name = m.tables[0].def.name.clone());
     refused("twice the same id", &|m| m.tables[1].def.id = m.tables[0].def.id);
     refused("newer than its manifest", &|m| m.tables[0].sequence = m.sequence + 1);
@@ -353,7 +375,7 @@ fn counts_allocate_no_more_than_the_bytes_that_are_there() {
 /// The entries of a table's deleted rows, read as those of a chunk of 20 rows and of one of 100.
 fn take_deleted_rows(bytes: &[u8]) -> Result<Vec<Option<Vec<u32>>>, ManifestError> {
     let chunk = |(id, row_count)| {
-        let (id, file_id) = (ChunkId(id), DataFileId(1));
+        let (id, file_id) = (ChunkId(id), Some(DataFileId(1)));
         ManifestChunk { id, row_count, deleted: None, file_id, segments: Vec::new() }
     };
     let mut chunks = [(4, 20), (6, 100)].map(chunk);
@@ -414,7 +436,7 @@ fn deleted_rows_take_no_more_than_a_bitmap() {
 fn forged_types_are_refused() {
     let random = &mut SeededRandom::new(7);
     let mut manifest = manifest_of(random_table(1, 9, random));
-    manifest.next_type_oid = FIRST_TYPE_OID + 400;
+    manifest.next_ids.type_oid = FIRST_TYPE_OID + 400;
     let labels = ["a", "b"].into_iter().zip(1..);
     let labels = labels.map(|(text, i)| EnumLabel { oid: FIRST_TYPE_OID + 1 + i, key: i.into(), text: text.into() });
     let of_labels = EnumType { labels: labels.collect(), ..random_type(0, random) };
@@ -426,9 +448,9 @@ fn forged_types_are_refused() {
         let decoded = Manifest::decode(&forged.encode());
         assert!(matches!(decoded, Err(ManifestError::Malformed { .. })), "{what}: {decoded:?}");
     };
-    refused("a next oid among those of tables", &|m| m.next_type_oid = FIRST_TYPE_OID - 1);
-    refused("a next oid beyond those of types", &|m| m.next_type_oid = TYPE_OID_END + 1);
-    refused("an oid not given out", &|m| m.next_type_oid = m.types[1].oid);
+    refused("a next oid among those of tables", &|m| m.next_ids.type_oid = FIRST_TYPE_OID - 1);
+    refused("a next oid beyond those of types", &|m| m.next_ids.type_oid = TYPE_OID_END + 1);
+    refused("an oid not given out", &|m| m.next_ids.type_oid = m.types[1].oid);
     refused("types out of order", &|m| m.types.reverse());
     refused("twice the same oid", &|m| m.types[1].array_oid = m.types[0].oid);
     refused("a label with the oid of another", &|m| m.types[0].labels[1].oid = m.types[0].labels[0].oid);
@@ -456,7 +478,7 @@ fn a_scale_beyond_all_digits_and_one_of_another_column_are_refused() {
         let mut segment = random_segment(&table.def.columns[0], 1, random);
         segment.zone_map = ZoneMap { null_count: segment.zone_map.null_count, ..ZoneMap::default() };
         segment.scale = Some(scale);
-        let (id, row_count, file_id) = (ChunkId(1), 1, DataFileId(1));
+        let (id, row_count, file_id) = (ChunkId(1), 1, Some(DataFileId(1)));
         table.chunks = vec![ManifestChunk { id, row_count, deleted: None, file_id, segments: vec![segment] }];
         table.sketches = vec![None];
         Manifest::decode(&manifest_of(table).encode())
@@ -471,7 +493,7 @@ fn a_scale_beyond_all_digits_and_one_of_another_column_are_refused() {
 
 #[test]
 fn sketches_take_no_more_than_their_registers() {
-    let mut manifest = Manifest { next_table_id: 10, ..Manifest::empty() };
+    let mut manifest = Manifest { next_ids: NEXT_IDS, ..Manifest::empty() };
     let mut table = random_table(1, 0, &mut SeededRandom::new(1));
     table.chunks.clear();
     table.def.columns.truncate(1);

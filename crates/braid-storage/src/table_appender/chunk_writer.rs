@@ -33,7 +33,7 @@ const CHUNKS_ENCODING_MAX: usize = 2;
 /// Writes in flight above which no further chunk is taken from the encoders.
 const WRITES_MAX: usize = 32;
 
-/// A chunk in a data file that no manifest names yet; it gets its id at the commit.
+/// A chunk that no commit names yet; it gets its id at the commit.
 #[derive(Clone, Debug)]
 pub(crate) struct WrittenChunk {
     pub(crate) row_count: u32,
@@ -49,10 +49,11 @@ pub(crate) enum Durability {
     Volatile,
 }
 
-/// A complete data file.
+/// Chunks in a complete data file, or in memory.
 #[derive(Debug)]
-pub(crate) struct WrittenFile {
-    pub(crate) file: Arc<DataFile>,
+pub(crate) struct WrittenChunks {
+    /// `None` if they are in memory.
+    pub(crate) file: Option<Arc<DataFile>>,
     pub(crate) chunks: Vec<WrittenChunk>,
     /// The values of each column in all chunks.
     pub(crate) distinct: Vec<DistinctSketch>,
@@ -98,14 +99,14 @@ impl ChunkWriter {
     }
 
     /// Waits until everything is written, and durable if asked for. `None` if there was nothing to write.
-    pub(crate) async fn finish(mut self, durability: Durability) -> Result<Option<WrittenFile>, StoreError> {
+    pub(crate) async fn finish(mut self, durability: Durability) -> Result<Option<WrittenChunks>, StoreError> {
         self.drive(0, 0).await?;
         let Some(file) = self.file.take() else { return Ok(None) };
         if durability == Durability::Synced {
             let synced = self.shared.device.sync(file.handle()).await;
             synced.map_err(|error| self.io_error(error))?;
         }
-        Ok(Some(WrittenFile { file, chunks: self.chunks, distinct: self.distinct }))
+        Ok(Some(WrittenChunks { file: Some(file), chunks: self.chunks, distinct: self.distinct }))
     }
 
     /// Waits until at most these numbers of chunks are being encoded and of segments being written.
@@ -197,7 +198,12 @@ fn encode_chunk(
     .boxed()
 }
 
-fn encode_column(def: &TableDef, batches: &[RecordBatch], column: usize) -> Result<EncodedSegment, StoreError> {
+/// Encodes a column of rows.
+pub(crate) fn encode_column(
+    def: &TableDef,
+    batches: &[RecordBatch],
+    column: usize,
+) -> Result<EncodedSegment, StoreError> {
     let parts: Vec<&dyn Array> = batches.iter().map(|batch| batch.column(column).as_ref()).collect();
     let column = &def.columns[column];
     let array = arrow::compute::concat(&parts).expect("batches are checked to have the table's types");

@@ -6,6 +6,8 @@
 //! at most `log2(k) + 1` small chunks, and each row is rewritten at most about `log1.5(CHUNK_ROWS) = 29` times, by
 //! which time its chunk is full.
 //!
+//! Chunks in memory ([`memory_chunk`](super::memory_chunk)) are merged whatever their size, when rows that come in go into a file.
+//!
 //! Nor are more bytes merged than a chunk may have. What a stored chunk takes in memory is only known when it has been
 //! read back, as strings may be stored in a hundredth of their size: its size on disk decides what is read, its size in
 //! memory what is merged.
@@ -20,7 +22,7 @@ use std::sync::Arc;
 use arrow::array::RecordBatch;
 use braid_base::CHUNK_ROWS;
 
-use super::chunk_writer::{ChunkWriter, Durability, WrittenFile};
+use super::chunk_writer::{ChunkWriter, Durability, WrittenChunks};
 use super::row_buffer::{CHUNK_BYTES_MAX, ChunkRows, batch_bytes};
 use crate::chunk_reader::read_chunk;
 use crate::store_shared::StoreShared;
@@ -32,7 +34,7 @@ pub(crate) struct Tail {
     /// How many chunks at the end of the table it replaces.
     pub(crate) replaced: usize,
     /// The chunk, alone in its file.
-    pub(crate) written: WrittenFile,
+    pub(crate) written: WrittenChunks,
 }
 
 /// Writes `rows` as the successor of `chunks`, merged with as many of the last ones as the rule above says. `None` if
@@ -43,8 +45,9 @@ pub(crate) async fn write_tail(
     chunks: &[Arc<ChunkMeta>],
     rows: ChunkRows,
 ) -> Result<Option<Tail>, StoreError> {
-    let sizes: Vec<ChunkSize> = chunks.iter().rev().map(|chunk| ChunkSize::of(chunk)).collect();
-    let planned = merge_count(&sizes, ChunkSize { rows: rows.row_count, bytes: rows.bytes() });
+    let last_first: Vec<(ChunkSize, Place)> =
+        chunks.iter().rev().map(|chunk| (ChunkSize::of(chunk), Place::of(chunk))).collect();
+    let planned = merge_count(&last_first, ChunkSize { rows: rows.row_count, bytes: rows.bytes() });
     let room_bytes = CHUNK_BYTES_MAX.saturating_sub(rows.bytes());
     let merged = read_back(shared, def, &chunks[chunks.len() - planned..], room_bytes).await;
     let replaced = merged.len();
@@ -92,19 +95,36 @@ pub(crate) struct ChunkSize {
 }
 
 impl ChunkSize {
-    fn of(chunk: &ChunkMeta) -> Self {
+    pub(crate) fn of(chunk: &ChunkMeta) -> Self {
         let bytes = chunk.segments.iter().map(|segment| segment.segment_bytes as usize).sum();
         Self { rows: chunk.live_row_count() as usize, bytes }
     }
+
+    pub(crate) fn plus(self, other: Self) -> Self {
+        Self { rows: self.rows + other.rows, bytes: self.bytes + other.bytes }
+    }
 }
 
-/// How many of the table's last chunks, given last first, are merged with `new`.
-pub(crate) fn merge_count(last_first: &[ChunkSize], new: ChunkSize) -> usize {
+/// Where a chunk is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    InFile,
+    InMemory,
+}
+
+impl Place {
+    fn of(chunk: &ChunkMeta) -> Self {
+        if chunk.file.is_some() { Self::InFile } else { Self::InMemory }
+    }
+}
+
+/// How many of the table's last chunks, given last first, are merged with `new`. Those in memory are, whatever their size.
+pub(crate) fn merge_count(last_first: &[(ChunkSize, Place)], new: ChunkSize) -> usize {
     let mut sum = new;
-    let merges = |chunk: &&ChunkSize| {
-        let smaller = chunk.rows < 2 * sum.rows;
-        sum = ChunkSize { rows: sum.rows + chunk.rows, bytes: sum.bytes + chunk.bytes };
-        smaller && sum.rows <= CHUNK_ROWS && sum.bytes <= CHUNK_BYTES_MAX
+    let merges = |(chunk, place): &&(ChunkSize, Place)| {
+        let is_small = *place == Place::InMemory || chunk.rows < 2 * sum.rows;
+        sum = sum.plus(*chunk);
+        is_small && sum.rows <= CHUNK_ROWS && sum.bytes <= CHUNK_BYTES_MAX
     };
     last_first.iter().take_while(merges).count()
 }
@@ -118,7 +138,7 @@ mod tests {
         let (mut chunks, mut rows_written) = (Vec::new(), 0);
         let size = |rows: usize| ChunkSize { rows, bytes: rows * bytes_per_row };
         for rows in inserts {
-            let sizes: Vec<ChunkSize> = chunks.iter().rev().map(|&rows| size(rows)).collect();
+            let sizes: Vec<_> = chunks.iter().rev().map(|&rows| (size(rows), Place::InFile)).collect();
             let kept = chunks.len() - merge_count(&sizes, size(rows));
             let merged = rows + chunks.drain(kept..).sum::<usize>();
             chunks.push(merged);

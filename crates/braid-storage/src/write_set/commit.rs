@@ -1,7 +1,8 @@
 //! The way of a write set into the newest catalog.
 //!
-//! The rows that fill no chunk are merged with the table's small chunks and written on the assumption that no other commit to the
-//! table comes first; if one does, they are written again under the commit lock, which excludes others.
+//! A few rows that fill no chunk are added to the table's chunks in memory, under the commit lock. More are merged with the table's
+//! small chunks and written on the assumption that no other commit to the table comes first; if one does, they are written again under
+//! the commit lock, which excludes others.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -16,9 +17,10 @@ use crate::data_file::DataFile;
 use crate::data_file_header::DataFileId;
 use crate::row_locks::LockOwner;
 use crate::store_shared::{Commit, CommitLock, StoreShared};
-use crate::table_appender::chunk_writer::{ChunkWriter, Durability, WrittenFile};
-use crate::table_appender::row_buffer::RowBuffer;
-use crate::table_appender::tail_merge::{Tail, write_tail};
+use crate::table_appender::chunk_writer::{ChunkWriter, Durability, WrittenChunks};
+use crate::table_appender::memory_chunk::stay_in_memory;
+use crate::table_appender::row_buffer::{ChunkRows, RowBuffer};
+use crate::table_appender::tail_merge::{ChunkSize, Tail, write_tail};
 use crate::{ChunkMeta, StoreError, TableVersion};
 
 /// What a commit asks of the newest state before it changes it.
@@ -30,8 +32,10 @@ struct Written {
     on: Option<u64>,
     /// These chunks.
     merged: Vec<ChunkId>,
-    more: Option<WrittenFile>,
+    more: Option<WrittenChunks>,
     tail: Option<Tail>,
+    /// Rows that stay in memory; then there is no tail.
+    in_memory: ChunkRows,
 }
 
 impl WriteSet {
@@ -107,7 +111,8 @@ impl WriteSet {
             }
             let written = written.remove(id).expect("each table's rows are written");
             let next_chunk = newest.entry(*id).map_or(0, |entry| entry.next_chunk_id);
-            let (entry, files) = writes.next_entry(newest, written, (sequence, next_chunk), &mut removed)?;
+            let is_locked = |chunk| self.shared.row_locks.is_locked(*id, chunk, self.locks.as_deref());
+            let (entry, files) = writes.next_entry(newest, written, (sequence, next_chunk), is_locked, &mut removed)?;
             added.extend(files);
             catalog.put(entry);
         }
@@ -129,7 +134,7 @@ fn is_used(catalog: &Catalog, id: EnumTypeId) -> bool {
 
 /// The files of a version that are not among these.
 fn files_besides(version: Option<&Arc<TableVersion>>, used: &HashSet<DataFileId>) -> Vec<Arc<DataFile>> {
-    let files = version.into_iter().flat_map(|version| version.chunks.iter().map(|chunk| &chunk.file));
+    let files = version.into_iter().flat_map(|version| version.chunks.iter().filter_map(|chunk| chunk.file.as_ref()));
     let mut files: Vec<Arc<DataFile>> = files.filter(|file| !used.contains(&file.id())).cloned().collect();
     files.sort_unstable_by_key(|file| file.id());
     files.dedup_by_key(|file| file.id());
@@ -187,12 +192,17 @@ impl TableWrites {
         };
         let is_locked = |chunk: &Arc<ChunkMeta>| shared.row_locks.is_locked(self.def.id, chunk.id, owner);
         let free = chunks.iter().rposition(is_locked).map_or(0, |at| at + 1);
-        let tail = write_tail(shared, &self.def, &chunks[free..], rows.take_rest()).await?;
+        let rest = rows.take_rest();
+        let last_first = chunks[free..].iter().rev().take_while(|chunk| chunk.file.is_none());
+        if merges && stay_in_memory(&rest, last_first.map(|chunk| ChunkSize::of(chunk))) {
+            return Ok(Written { on: None, merged: Vec::new(), more, tail: None, in_memory: rest });
+        }
+        let tail = write_tail(shared, &self.def, &chunks[free..], rest).await?;
         let replaced = tail.as_ref().map_or(0, |tail| tail.replaced);
         let merged = chunks[chunks.len() - replaced..].iter().map(|chunk| chunk.id).collect();
         // Its number in that state, not that of a version without rows.
         let on = self.version_to_fill(catalog)?.filter(|_| merges && self.base == Base::Newest);
-        Ok(Written { on: on.map(|version| version.sequence), merged, more, tail })
+        Ok(Written { on: on.map(|version| version.sequence), merged, more, tail, in_memory: ChunkRows::default() })
     }
 
     /// The table's entry in the next state, and its new files.
@@ -201,13 +211,14 @@ impl TableWrites {
         newest: &Catalog,
         written: Written,
         (sequence, mut next_chunk): (u64, u32),
+        is_locked: impl Fn(ChunkId) -> bool,
         removed: &mut Vec<Arc<DataFile>>,
     ) -> Result<(TableEntry, Vec<Arc<DataFile>>), StoreError> {
         let mut next = NextVersion::of(self.base(newest, sequence)?.as_ref(), &self.def);
-        let Written { more, tail, .. } = written;
+        let Written { more, tail, in_memory, .. } = written;
         next.drop_last(tail.as_ref().map_or(0, |tail| tail.replaced));
         let mut files = Vec::new();
-        let mut first_chunk = |written: &WrittenFile| {
+        let mut first_chunk = |written: &WrittenChunks| {
             let first = next_chunk;
             let count = u32::try_from(written.chunks.len()).expect("2^32 chunks are 2^49 rows");
             next_chunk = next_chunk.checked_add(count).expect("2^32 chunks are 2^49 rows");
@@ -215,11 +226,15 @@ impl TableWrites {
         };
         for own in self.full_files() {
             next.add(&own.written, first_chunk(&own.written), |at| own.deleted_at(at));
-            files.push(Arc::clone(&own.written.file));
+            files.extend(own.written.file.clone());
         }
         for written in more.into_iter().chain(tail.map(|tail| tail.written)) {
             next.add(&written, first_chunk(&written), |_| None);
-            files.push(written.file);
+            files.extend(written.file);
+        }
+        if in_memory.row_count > 0 {
+            next.add_in_memory(&in_memory, next_chunk, is_locked)?;
+            next_chunk = next_chunk.checked_add(1).expect("2^32 chunks are 2^49 rows");
         }
         let used = next.files();
         // Of files whose rows were all deleted again nothing is left.

@@ -10,12 +10,16 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use arrow::array::RecordBatch;
 use braid_base::ChunkId;
 
 use crate::data_file_header::DataFileId;
 use crate::missing_segments::{MissingSegments, distinct_missing};
-use crate::table_appender::chunk_writer::WrittenFile;
-use crate::{ChunkMeta, DeletedRows, DistinctCount, DistinctSketch, TableDef, TableVersion};
+use crate::table_appender::chunk_writer::WrittenChunks;
+use crate::table_appender::memory_chunk::{decode_in_memory, encode_in_memory, merge_count_in_memory};
+use crate::table_appender::row_buffer::ChunkRows;
+use crate::table_appender::tail_merge::ChunkSize;
+use crate::{ChunkMeta, DeletedRows, DistinctCount, DistinctSketch, StoreError, TableDef, TableVersion};
 
 /// A version in the making.
 pub(super) struct NextVersion {
@@ -47,7 +51,7 @@ impl NextVersion {
     /// Adds the chunks of a file, with consecutive numbers. `deleted` has the rows of a chunk that are left out, by its place.
     pub(super) fn add<'a>(
         &mut self,
-        written: &WrittenFile,
+        written: &WrittenChunks,
         first_chunk: u32,
         deleted: impl Fn(usize) -> Option<&'a DeletedRows>,
     ) {
@@ -58,13 +62,32 @@ impl NextVersion {
                 continue;
             }
             let deleted = deleted.cloned().map(Arc::new);
-            let (id, row_count, file) = (ChunkId(id), chunk.row_count, Arc::clone(&written.file));
+            let (id, row_count, file) = (ChunkId(id), chunk.row_count, written.file.clone());
             let segments = self.missing.complete(&self.def, row_count, &chunk.segments);
             self.chunks.push(Arc::new(ChunkMeta { id, row_count, deleted, file, segments }));
         }
     }
 
-    fn unite_sketches(&mut self, written: &WrittenFile) {
+    /// Adds a few rows in memory, merged with the last chunks in memory that are not locked, in a chunk with this number.
+    pub(super) fn add_in_memory(
+        &mut self,
+        rows: &ChunkRows,
+        chunk: u32,
+        is_locked: impl Fn(ChunkId) -> bool,
+    ) -> Result<(), StoreError> {
+        let merges = |chunk: &&Arc<ChunkMeta>| chunk.file.is_none() && !is_locked(chunk.id);
+        let sizes: Vec<ChunkSize> =
+            self.chunks.iter().rev().take_while(merges).map(|chunk| ChunkSize::of(chunk)).collect();
+        let merged = merge_count_in_memory(&sizes, ChunkSize { rows: rows.row_count, bytes: rows.bytes() });
+        let earlier = &self.chunks[self.chunks.len() - merged..];
+        let mut all: Vec<RecordBatch> = earlier.iter().map(|chunk| decode_in_memory(&self.def, chunk)).collect();
+        all.extend(rows.batches.iter().cloned());
+        self.drop_last(merged);
+        self.add(&encode_in_memory(&self.def, &all)?, chunk, |_| None);
+        Ok(())
+    }
+
+    fn unite_sketches(&mut self, written: &WrittenChunks) {
         let Some(first) = written.chunks.first() else { return };
         for (column, sketch) in self.def.columns.iter().zip(&mut self.sketches) {
             let Some(sketch) = sketch else { continue };
@@ -77,7 +100,7 @@ impl NextVersion {
 
     /// The files of its chunks.
     pub(super) fn files(&self) -> HashSet<DataFileId> {
-        self.chunks.iter().map(|chunk| chunk.file.id()).collect()
+        self.chunks.iter().filter_map(|chunk| chunk.file.as_ref()).map(|file| file.id()).collect()
     }
 
     /// The version, with its number.

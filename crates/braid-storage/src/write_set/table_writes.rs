@@ -1,8 +1,8 @@
 //! The rows that a transaction adds to one table and deletes from it, until they are committed.
 //!
-//! Full chunks are in synced files. Rows that fill no chunk are *recent*: they stay in memory until the commit, which merges them
-//! with the table's small chunks. If a statement of the transaction reads the table first, they are also written to a volatile file.
-//! Recent rows are merged as small chunks are ([`tail_merge`](crate::table_appender::tail_merge)), so that any number of statements
+//! Full chunks are in synced files. Rows that fill no chunk are *recent*: they stay in memory until the commit, which adds them to
+//! the table's chunks in memory, or merges them with its small chunks. If a statement of the transaction reads the table first, they are
+//! also encoded: few rows in memory, more into a volatile file. Recent rows are merged as small chunks are ([`tail_merge`](crate::table_appender::tail_merge)), so that any number of statements
 //! leaves few of these files. They are those of less than two chunks: larger parts become synced files.
 
 use std::sync::Arc;
@@ -14,9 +14,10 @@ use braid_base::{CHUNK_ROWS, ChunkId};
 use super::altered_table::Altered;
 use crate::store_shared::StoreShared;
 use crate::table_appender::AppendedRows;
-use crate::table_appender::chunk_writer::{ChunkWriter, Durability, WrittenFile};
+use crate::table_appender::chunk_writer::{ChunkWriter, Durability, WrittenChunks};
+use crate::table_appender::memory_chunk::{encode_in_memory, stay_in_memory};
 use crate::table_appender::row_buffer::{CHUNK_BYTES_MAX, ChunkRows};
-use crate::table_appender::tail_merge::{ChunkSize, merge_count};
+use crate::table_appender::tail_merge::{ChunkSize, Place, merge_count};
 use crate::{DeletedRows, RowDeletes, StoreError, TableDef};
 
 /// What the rows are added to.
@@ -48,7 +49,7 @@ pub(super) struct TableWrites {
 /// A file that only the transaction has.
 #[derive(Clone)]
 pub(super) struct OwnFile {
-    pub(super) written: Arc<WrittenFile>,
+    pub(super) written: Arc<WrittenChunks>,
     /// The number of its first chunk in views; the others follow.
     pub(super) first_chunk: u32,
     /// Rows of its chunks that the transaction has deleted again, by the chunks' numbers in views.
@@ -137,7 +138,7 @@ impl TableWrites {
         while let Some(at) = self.recent.iter().position(|recent| recent.file.is_none()) {
             let later = self.recent.split_off(at + 1);
             let new = self.recent.pop().expect("it was found");
-            let sizes: Vec<ChunkSize> = self.recent.iter().rev().map(|recent| recent.rows.size()).collect();
+            let sizes: Vec<_> = self.recent.iter().rev().map(|recent| (recent.rows.size(), Place::InFile)).collect();
             let merged = self.recent.len() - merge_count(&sizes, new.rows.size());
             let mut all = ChunkRows::default();
             let earlier: Vec<Recent> = self.recent.drain(merged..).collect();
@@ -179,7 +180,7 @@ impl TableWrites {
 }
 
 impl OwnFile {
-    fn of(shared: &StoreShared, written: WrittenFile) -> Self {
+    fn of(shared: &StoreShared, written: WrittenChunks) -> Self {
         let first_chunk = shared.next_private_chunks(written.chunks.len());
         Self { written: Arc::new(written), first_chunk, deleted: RowDeletes::new() }
     }
@@ -234,7 +235,10 @@ async fn write(
     def: &Arc<TableDef>,
     rows: ChunkRows,
     durability: Durability,
-) -> Result<WrittenFile, StoreError> {
+) -> Result<WrittenChunks, StoreError> {
+    if durability == Durability::Volatile && stay_in_memory(&rows, std::iter::empty()) {
+        return encode_in_memory(def, &rows.batches);
+    }
     let mut writer = ChunkWriter::new(Arc::clone(shared), Arc::clone(def));
     writer.push(rows).await?;
     Ok(writer.finish(durability).await?.expect("rows make a file"))

@@ -257,3 +257,58 @@ async fn a_null_that_others_add_fails_a_column_without_nulls() {
     let store = open(temp.path()).unwrap();
     check(&store, &store.snapshot(), "a", 1..5).await;
 }
+
+/// The type of a text column: the values are the same, and so is their form.
+fn varchar(def: &TableDef) -> TableDef {
+    let mut def = def.clone();
+    def.columns[1].column_type = ColumnType::UnlimitedVarchar;
+    def
+}
+
+/// The types that the segments in memory of the second column were opened with.
+fn types_in_memory(store: &Store) -> BTreeSet<String> {
+    let version = Arc::clone(store.snapshot().table("a").unwrap());
+    let segments = version.chunks.iter().filter_map(|chunk| chunk.segments[1].memory());
+    segments.map(|memory| memory.segment().column_type().to_string()).collect()
+}
+
+#[tokio::test]
+async fn rows_in_memory_are_kept_when_a_column_gets_a_type_of_the_same_form() {
+    let temp = tempfile::tempdir().unwrap();
+    let store = store_with_rows(temp.path()).await;
+    let names = async |store: &Store| {
+        let version = Arc::clone(store.snapshot().table("a").unwrap());
+        let nulls = version.chunks.iter().map(|chunk| chunk.segments[1].zone_map.null_count).sum::<u32>();
+        (version.row_count(), nulls)
+    };
+    assert_eq!(names(&store).await, (10, 1));
+    let mut open_one = Open::new(&store);
+    open_one.insert("a", 10..15).await;
+    open_one.alter("a", AlteredRows::Kept, varchar).await.unwrap();
+    open_one.change(ColumnChange::Add(extra_column(4))).await;
+    open_one.change(ColumnChange::Drop("extra 4".to_owned())).await;
+    open_one.change(ColumnChange::Add(extra_column(5))).await;
+    open_one.insert("a", 17..20).await;
+    open_one.check("a", (0..15).chain(17..20)).await;
+    open_one.commit().await;
+    assert_eq!(types_in_memory(&store), ["character varying".to_owned()].into());
+    // The log, then the checkpoint of the opening.
+    let mut store = store;
+    for _ in 0..2 {
+        drop(store);
+        store = open(temp.path()).unwrap();
+        check(&store, &store.snapshot(), "a", (0..15).chain(17..20)).await;
+        // Those of the numbers 3, 10 and 17.
+        assert_eq!(names(&store).await, (18, 3));
+        assert_eq!(types_in_memory(&store), ["character varying".to_owned()].into());
+    }
+    // Chunks in memory are merged with rows that come.
+    for first in 20..30 {
+        let def = store.snapshot().table("a").unwrap().def.clone();
+        let mut appender = store.append("a").unwrap();
+        appender.append(rows_of(&def, first..first + 1)).await.unwrap();
+        appender.commit().await.unwrap();
+    }
+    check(&store, &store.snapshot(), "a", (0..15).chain(17..30)).await;
+    assert_eq!(names(&store).await, (28, 4));
+}

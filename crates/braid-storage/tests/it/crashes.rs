@@ -35,6 +35,7 @@ pub enum Action {
     AddType(&'static str),
     AddLabel(&'static str),
     DropType(&'static str),
+    Checkpoint,
 }
 
 /// What the columns of a table are called in a state.
@@ -53,6 +54,7 @@ fn type_entry(name: &str) -> String {
 impl Action {
     pub async fn run(self, store: &Store) -> Result<(), StoreError> {
         match self {
+            Self::Checkpoint => store.checkpoint().await,
             Self::Create(table) => store.create_table(new_table(table)).await.map(|_| ()),
             Self::Insert(table, from, to) => insert(store, table, from..to).await.map(|_| ()),
             Self::CreateAs(table, from, to) => {
@@ -94,6 +96,7 @@ impl Action {
 
     pub fn apply(self, state: &mut State) {
         match self {
+            Self::Checkpoint => {}
             Self::Create(table) => {
                 state.insert(table.to_owned(), Vec::new());
                 state.insert(columns_entry(table), vec![COLUMN_COUNT as i64]);
@@ -221,7 +224,7 @@ async fn crash_everywhere(actions: &[Action], operations: impl Iterator<Item = u
     }
 }
 
-const SMALL_COMMITS: [Action; 19] = [
+const SMALL_COMMITS: [Action; 22] = [
     Action::AddType("mood"),
     Action::Create("a"),
     Action::Insert("a", 0, 10),
@@ -229,6 +232,7 @@ const SMALL_COMMITS: [Action; 19] = [
     // Merged with the ten rows before: replaces a file.
     Action::Insert("a", 10, 40),
     Action::AddLabel("mood"),
+    Action::Checkpoint,
     Action::Delete("b", 2),
     Action::AddColumn("b"),
     Action::AddType("temper"),
@@ -237,6 +241,8 @@ const SMALL_COMMITS: [Action; 19] = [
     Action::Insert("b", 300, 310),
     Action::AddColumn("b"),
     Action::DropColumn("b"),
+    Action::Checkpoint,
+    Action::Checkpoint,
     Action::AddColumn("b"),
     Action::Delete("b", 3),
     Action::Drop("a"),
@@ -322,7 +328,8 @@ async fn any_single_operation_may_fail() {
                 break;
             }
         }
-        assert_eq!(doubts, SMALL_COMMITS.len(), "the last sync of each commit, and no other operation");
+        let commits = SMALL_COMMITS.iter().filter(|action| !matches!(action, Action::Checkpoint)).count();
+        assert_eq!(doubts, commits, "the sync of the log of each commit, and no other operation");
     }
 }
 

@@ -18,9 +18,10 @@ async fn fill(dir: &Path) {
     for table in ["t", "u"] {
         store.create_table(new_table(table)).await.unwrap();
     }
-    insert(&store, "t", 0..3000).await.unwrap();
-    insert(&store, "t", 3000..3100).await.unwrap();
-    insert(&store, "u", 0..500).await.unwrap();
+    insert(&store, "t", 0..30_000).await.unwrap();
+    insert(&store, "t", 30_000..31_100).await.unwrap();
+    insert(&store, "u", 0..1_500).await.unwrap();
+    store.checkpoint().await.unwrap();
 }
 
 async fn check(dir: &Path) -> CheckReport {
@@ -52,13 +53,14 @@ async fn a_sound_directory_has_no_faults_and_every_byte_is_read() {
     assert_eq!((calls.into_inner(), last.into_inner()), (12, 0));
     let bytes = |path: &Path| fs::metadata(path).unwrap().len();
     let files = data_files(temp.path()).into_iter().map(|name| bytes(&temp.path().join("data").join(name)));
-    assert_eq!(report.bytes, files.sum::<u64>() + bytes(&temp.path().join("manifest")));
+    let (manifest, log) = (bytes(&temp.path().join("manifest")), bytes(&temp.path().join("log/0000000000000002.log")));
+    assert_eq!(report.bytes, files.sum::<u64>() + manifest + log);
 }
 
 /// The segment that holds the byte at `offset`, as (table, column, chunk, its offset); `None` for the header.
 fn place(versions: &[Arc<TableVersion>], path: &Path, offset: u64) -> Option<(String, String, ChunkId, u64)> {
     versions.iter().find_map(|version| {
-        version.chunks.iter().filter(|chunk| chunk.file.path() == path).find_map(|chunk| {
+        version.chunks.iter().filter(|chunk| chunk.data_file().path() == path).find_map(|chunk| {
             let holds = |s: &&(usize, &braid_storage::SegmentMeta)| {
                 s.1.file_range().is_some_and(|range| (range.offset..range.end()).contains(&offset))
             };
@@ -126,9 +128,9 @@ async fn a_missing_file_fails_its_table_alone() {
         let store = open(temp.path()).unwrap();
         assert!(!missing.exists(), "nothing is put in its place");
         let snapshot = store.snapshot();
-        assert_eq!(read_ids(device.as_ref(), snapshot.table("u").unwrap()).await.len(), 500);
+        assert_eq!(read_ids(device.as_ref(), snapshot.table("u").unwrap()).await.len(), 1_500);
         let chunk = &snapshot.table("t").unwrap().chunks[0];
-        let read = device.read(chunk.file.handle(), 4096, 4096, braid_io::IoReason::Scan).await;
+        let read = device.read(chunk.data_file().handle(), 4096, 4096, braid_io::IoReason::Scan).await;
         let text = read.unwrap_err().to_string();
         assert!(text.contains(missing.to_str().unwrap()) && text.contains("the file ends after 0 of them"), "{text}");
         let report = store.check(|_| {}).await;
@@ -136,10 +138,10 @@ async fn a_missing_file_fails_its_table_alone() {
         let Fault { table, kind, file, .. } = fault;
         assert!(matches!(kind, FaultKind::Missing) && *file == missing && table.as_deref() == Some("t"), "{fault}");
         // Rows can still be added: what cannot be read back is not merged.
-        insert(&store, "t", 3100..9000).await.unwrap();
+        insert(&store, "t", 31_100..90_000).await.unwrap();
     }
     let store = open(temp.path()).unwrap();
-    assert_eq!(store.snapshot().table("t").unwrap().row_count(), 9000);
+    assert_eq!(store.snapshot().table("t").unwrap().row_count(), 90_000);
     store.drop_table("t").await.unwrap();
     assert!(store.check(|_| {}).await.is_sound());
 }
@@ -186,10 +188,10 @@ async fn a_damaged_last_chunk_is_not_merged_and_stays_damaged() {
     let store = open(temp.path()).unwrap();
     let snapshot = store.snapshot();
     let last = snapshot.table("t").unwrap().chunks.last().unwrap();
-    flip(last.file.path(), last.segments[1].file_range().unwrap().offset * 8 + 8 * 20);
-    let version = insert(&store, "t", 3100..3300).await.unwrap();
+    flip(last.data_file().path(), last.segments[1].file_range().unwrap().offset * 8 + 8 * 20);
+    let version = insert(&store, "t", 31_100..34_000).await.unwrap();
     let counts: Vec<u32> = version.chunks.iter().map(|chunk| chunk.row_count).collect();
-    assert_eq!(counts, [3000, 100, 200]);
+    assert_eq!(counts, [30_000, 1_100, 2_900]);
     let report = store.check(|_| {}).await;
     assert_eq!(report.faults.len(), 1);
     assert!(matches!(store.append("v").err(), Some(StoreError::UnknownTable { .. })));
@@ -202,6 +204,8 @@ async fn deleted_rows_that_the_manifest_does_not_have_are_a_fault() {
     let store = open(temp.path()).unwrap();
     delete_where(&store, test_device(temp.path()).as_ref(), "t", |id| id % 100 == 0).await.unwrap();
     assert!(store.check(|_| {}).await.is_sound());
+    store.checkpoint().await.unwrap();
+    assert!(store.check(|_| {}).await.is_sound());
     let path = temp.path().join("manifest");
     let mut manifest = Manifest::decode(&fs::read(&path).unwrap()).unwrap();
     let chunk = &mut manifest.tables[0].chunks[0];
@@ -210,6 +214,6 @@ async fn deleted_rows_that_the_manifest_does_not_have_are_a_fault() {
     fs::write(&path, manifest.encode()).unwrap();
     let report = store.check(|_| {}).await;
     let [fault] = &report.faults[..] else { panic!("{report:?}") };
-    let expected = "table \"t\", chunk k0: 30 of 3000 rows are deleted, and 29 by the manifest";
+    let expected = "table \"t\", chunk k0: 300 of 30000 rows are deleted, and 299 by the manifest";
     assert!(fault.to_string().starts_with(expected), "{fault}");
 }

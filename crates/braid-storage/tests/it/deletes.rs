@@ -60,8 +60,8 @@ async fn a_row_that_is_deleted_twice_is_a_conflict_and_nothing_is_deleted() {
 
 #[tokio::test]
 async fn rows_of_a_chunk_that_was_merged_are_a_conflict() {
-    let (_temp, store, version) = filled(10).await;
-    insert(&store, "t", 10..30).await.unwrap();
+    let (_temp, store, version) = filled(2_000).await;
+    insert(&store, "t", 2_000..4_000).await.unwrap();
     let chunk = version.chunks[0].id;
     let late = store.delete_rows("t", &row_deletes(&version, row_ids(&version).into_iter().take(1))).await;
     let expected = RowConflict::ChunkGone { chunk };
@@ -70,17 +70,17 @@ async fn rows_of_a_chunk_that_was_merged_are_a_conflict() {
 
 #[tokio::test]
 async fn a_chunk_without_rows_is_left_out_and_its_file_goes_with_the_last_one() {
-    let (temp, store, version) = filled(2 * CHUNK + 100).await;
+    let (temp, store, version) = filled(2 * CHUNK + 1_100).await;
     let device = test_device(temp.path());
     assert_eq!((version.chunks.len(), data_files(temp.path()).len()), (3, 2));
     let fewer = delete_where(&store, device.as_ref(), "t", |id| id < CHUNK).await.unwrap();
-    assert_eq!((fewer.chunks.len(), fewer.row_count()), (2, CHUNK as u64 + 100));
+    assert_eq!((fewer.chunks.len(), fewer.row_count()), (2, CHUNK as u64 + 1_100));
     assert_eq!(data_files(temp.path()).len(), 2, "a chunk of the file is left");
     let last = delete_where(&store, device.as_ref(), "t", |id| id < 2 * CHUNK).await.unwrap();
-    assert!(read_ids(device.as_ref(), &last).await.into_iter().eq(2 * CHUNK..2 * CHUNK + 100));
+    assert!(read_ids(device.as_ref(), &last).await.into_iter().eq(2 * CHUNK..2 * CHUNK + 1_100));
     drop(fewer);
     assert_eq!(data_files(temp.path()).len(), 2, "an old version is still read");
-    assert_eq!(read_ids(device.as_ref(), &version).await.len() as i64, 2 * CHUNK + 100);
+    assert_eq!(read_ids(device.as_ref(), &version).await.len() as i64, 2 * CHUNK + 1_100);
     drop(version);
     assert_eq!(data_files(temp.path()), named_files(&store));
     assert_eq!(data_files(temp.path()).len(), 1);
@@ -96,15 +96,15 @@ async fn a_chunk_without_rows_is_left_out_and_its_file_goes_with_the_last_one() 
 
 #[tokio::test]
 async fn a_merge_leaves_deleted_rows_out() {
-    let (temp, store, _) = filled(1_000).await;
+    let (temp, store, _) = filled(20_000).await;
     let device = test_device(temp.path());
     let fewer = delete_where(&store, device.as_ref(), "t", |id| id % 10 != 0).await.unwrap();
-    assert_eq!((fewer.chunks[0].row_count, fewer.chunks[0].live_row_count()), (1_000, 100));
-    // 60 rows are more than half of the 100 that are left.
-    let merged = insert(&store, "t", 1_000..1_060).await.unwrap();
+    assert_eq!((fewer.chunks[0].row_count, fewer.chunks[0].live_row_count()), (20_000, 2_000));
+    // 1100 rows are more than half of the 2000 that are left.
+    let merged = insert(&store, "t", 20_000..21_100).await.unwrap();
     assert_eq!(merged.chunks.len(), 1);
-    assert_eq!((merged.chunks[0].row_count, &merged.chunks[0].deleted), (160, &None));
-    let expected = (0..1_000).step_by(10).chain(1_000..1_060);
+    assert_eq!((merged.chunks[0].row_count, &merged.chunks[0].deleted), (3_100, &None));
+    let expected = (0..20_000).step_by(10).chain(20_000..21_100);
     assert!(read_ids(device.as_ref(), &merged).await.into_iter().eq(expected));
     assert!(store.check(|_| {}).await.is_sound());
 }

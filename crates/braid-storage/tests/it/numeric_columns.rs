@@ -6,14 +6,14 @@ use std::sync::Arc;
 
 use arrow::array::{AsArray, BinaryViewArray, RecordBatch};
 use braid_base::{ColumnId, Random, SeededRandom};
-use braid_io::{Device, IoReason};
+use braid_io::Device;
 use braid_storage::{
     ColumnDef, ColumnType, CommonScale, NUMERIC_OID, NUMERIC_TAG, NewTable, PhysicalType, Segment, Selection, Store,
     TableVersion,
 };
 use braid_testing::cases;
 
-use crate::test_table::{open, test_device};
+use crate::test_table::{open, read_segment, test_device};
 
 const NUMERIC: ColumnType = ColumnType::Encoded { type_oid: NUMERIC_OID, modifier: -1 };
 
@@ -76,9 +76,7 @@ async fn read(device: &dyn Device, version: &TableVersion) -> Vec<Value> {
     let mut rows = Vec::new();
     for chunk in version.chunks.iter() {
         let meta = &chunk.segments[0];
-        let range = meta.file_range().unwrap();
-        let read = device.read(chunk.file.handle(), range.offset, range.stored_bytes as usize, IoReason::Scan);
-        let bytes = read.await.unwrap().into_bytes().slice(..meta.segment_bytes as usize);
+        let bytes = read_segment(device, chunk, meta).await;
         let segment = Segment::open(bytes, meta.stored_type(NUMERIC)).unwrap();
         if version.common_scales()[0].is_some() {
             assert_eq!(segment.column_type().physical(), PhysicalType::Int128);

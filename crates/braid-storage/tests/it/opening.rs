@@ -4,13 +4,13 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 use braid_base::{ChunkId, ColumnId, TableId};
-use braid_storage::manifest::{ManifestChunk, ManifestTable};
+use braid_storage::manifest::{ManifestChunk, ManifestTable, NextIds};
 use braid_storage::{
     ColumnDef, ColumnType, DataFileId, DistinctSketch, FileRange, Manifest, ManifestError, NewTable, Scalar,
     SegmentMeta, SegmentPlace, StoreError, TableDef, ZoneMap,
 };
 
-use crate::test_table::{data_files, insert, new_table, open, test_device};
+use crate::test_table::{FILE_ROWS, data_files, insert, new_table, open, test_device};
 
 #[tokio::test]
 async fn one_store_a_directory() {
@@ -26,7 +26,7 @@ async fn one_store_a_directory() {
     drop((store, version));
     let version = {
         let store = open(&dir).unwrap();
-        insert(&store, "t", 0..10).await.unwrap()
+        insert(&store, "t", 0..FILE_ROWS).await.unwrap()
     };
     assert!(matches!(open(&dir).unwrap_err(), StoreError::InUse { .. }));
     drop(version);
@@ -38,7 +38,7 @@ async fn what_no_manifest_names_is_deleted_and_what_is_not_braids_is_left_alone(
     let temp = tempfile::tempdir().unwrap();
     let store = open(temp.path()).unwrap();
     store.create_table(new_table("t")).await.unwrap();
-    insert(&store, "t", 0..10).await.unwrap();
+    insert(&store, "t", 0..FILE_ROWS).await.unwrap();
     drop(store);
     let named = data_files(temp.path());
     fs::write(temp.path().join("data/00000000000000aa.seg"), b"orphan").unwrap();
@@ -48,7 +48,7 @@ async fn what_no_manifest_names_is_deleted_and_what_is_not_braids_is_left_alone(
     assert!(!temp.path().join("manifest.new").exists());
     assert_eq!(data_files(temp.path()), [named.clone(), vec!["notes.txt".to_owned()]].concat());
     // An id that a file in the directory has is not given out, even if the store did not make the file.
-    insert(&store, "t", 10..200).await.unwrap();
+    insert(&store, "t", FILE_ROWS..FILE_ROWS + 2_000).await.unwrap();
     assert!(data_files(temp.path()).contains(&"00000000000000ab.seg".to_owned()));
 }
 
@@ -57,7 +57,8 @@ async fn a_damaged_or_missing_manifest_is_an_error_and_nothing_is_deleted() {
     let temp = tempfile::tempdir().unwrap();
     let store = open(temp.path()).unwrap();
     store.create_table(new_table("t")).await.unwrap();
-    insert(&store, "t", 0..10).await.unwrap();
+    insert(&store, "t", 0..FILE_ROWS).await.unwrap();
+    store.checkpoint().await.unwrap();
     drop(store);
     let (path, files) = (temp.path().join("manifest"), data_files(temp.path()));
     let good = fs::read(&path).unwrap();
@@ -84,7 +85,7 @@ async fn a_damaged_or_missing_manifest_is_an_error_and_nothing_is_deleted() {
     fs::remove_file(&path).unwrap();
     assert!(matches!(open(temp.path()).unwrap_err(), StoreError::ManifestMissing { data_files: 1, .. }));
     fs::write(&path, &good).unwrap();
-    assert_eq!(open(temp.path()).unwrap().snapshot().table("t").unwrap().row_count(), 10);
+    assert_eq!(open(temp.path()).unwrap().snapshot().table("t").unwrap().row_count(), FILE_ROWS as u64);
 }
 
 #[tokio::test]
@@ -151,13 +152,13 @@ async fn a_large_manifest_opens_quickly() {
         id: ChunkId(i),
         row_count: 131_072,
         deleted: None,
-        file_id: DataFileId(1),
+        file_id: Some(DataFileId(1)),
         segments: (0..16).map(|column| segment(i, column)).collect(),
     };
     let chunks = (0..458).map(chunk).collect();
     let table = ManifestTable { def, next_chunk_id: 458, sequence: 1, chunks, sketches: vec![sketch; 16] };
-    let manifest =
-        Manifest { sequence: 1, next_file_id: 2, next_table_id: 2, tables: vec![table], ..Manifest::empty() };
+    let next_ids = NextIds { file: 2, table: 2, ..Manifest::empty().next_ids };
+    let manifest = Manifest { sequence: 1, next_ids, log_number: 0, tables: vec![table], types: Vec::new() };
     let temp = tempfile::tempdir().unwrap();
     fs::write(temp.path().join("manifest"), manifest.encode()).unwrap();
     fs::create_dir(temp.path().join("data")).unwrap();

@@ -25,6 +25,9 @@ fn action(random: &mut SeededRandom, state: &State, next_id: &mut i64) -> Action
     let count = if random.chance(1, 20) { random.below(3_000) } else { random.below(30) } as i64;
     let ids = (*next_id, *next_id + count + 1);
     *next_id = ids.1;
+    if random.chance(1, 8) {
+        return Action::Checkpoint;
+    }
     match (state.contains_key(table), random.below(8)) {
         (true, 0) => Action::Drop(table),
         (true, 1) => Action::AddColumn(table),

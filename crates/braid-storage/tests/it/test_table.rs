@@ -113,7 +113,8 @@ pub async fn read_segment(device: &dyn Device, chunk: &ChunkMeta, meta: &Segment
     let bytes = match &meta.place {
         SegmentPlace::InMemory(segment) => segment.bytes().clone(),
         SegmentPlace::InFile(range) => {
-            let read = device.read(chunk.file.handle(), range.offset, range.stored_bytes as usize, IoReason::Scan);
+            let read =
+                device.read(chunk.data_file().handle(), range.offset, range.stored_bytes as usize, IoReason::Scan);
             read.await.unwrap().into_bytes().slice(..meta.segment_bytes as usize)
         }
     };
@@ -204,6 +205,9 @@ pub async fn insert(store: &Store, table: &str, ids: Range<i64>) -> Result<Arc<T
     Ok(appender.commit().await?.0)
 }
 
+/// Rows in one commit that go into a file: fewer stay in memory.
+pub const FILE_ROWS: i64 = 1_025;
+
 /// Names of the data files in a directory.
 pub fn data_files(dir: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(dir.join("data")).unwrap();
@@ -218,7 +222,8 @@ pub fn named_files(store: &Store) -> Vec<String> {
         .snapshot()
         .tables()
         .flat_map(|version| version.chunks.iter())
-        .map(|chunk| chunk.file.path().file_name().unwrap().to_str().unwrap().to_owned())
+        .filter_map(|chunk| chunk.file.as_ref())
+        .map(|file| file.path().file_name().unwrap().to_str().unwrap().to_owned())
         .collect();
     names.sort();
     names.dedup();

@@ -253,7 +253,7 @@ impl Binder<'_> {
 }
 
 /// A name that cannot be referred to yet.
-fn unavailable(name: String) -> CommonTable {
+pub(super) fn unavailable(name: String) -> CommonTable {
     CommonTable {
         name,
         cte: None,

@@ -17,7 +17,7 @@ use crate::pg_catalog::TypeId;
 use crate::relation::{Expansion, JoinKind, Output, Query, Relation, SetFunctionCall, TableScan};
 use crate::search_path::SYSTEM_SCHEMA;
 use crate::syntax::{is_no_table_name, is_rows_from, is_unnamed, join_name};
-use crate::tables::{CHANGED_TABLE_SCHEMA, ROW_IDS};
+use crate::tables::{CHANGED_TABLE_SCHEMA, ROW_IDS, is_common_rows};
 use crate::values::Value;
 use crate::{SqlError, SqlState, SqlType};
 
@@ -361,11 +361,15 @@ impl Binder<'_> {
             columns: columns.iter().map(|column| column.id).collect(),
             sample: None,
         };
-        let names = ScopeRelation {
-            schema: Some(table.schema.clone()),
-            table: Some(table.id),
-            primary_key: table.primary_key.clone(),
-            ..ScopeRelation::named(table.name.clone(), columns).with_own_fields()
+        let own = ScopeRelation::named(table.name.clone(), columns);
+        let names = match is_common_rows(table.id) {
+            true => own,
+            false => ScopeRelation {
+                schema: Some(table.schema.clone()),
+                table: Some(table.id),
+                primary_key: table.primary_key.clone(),
+                ..own.with_own_fields()
+            },
         };
         let mut names = vec![self.aliased(names, alias)?];
         if schema == Some(CHANGED_TABLE_SCHEMA) {

@@ -19,6 +19,8 @@
 //! | [`rows`] | comparisons of rows |
 //! | [`row_expressions`] | expressions over one row of a table |
 //! | [`assignment`] | queries whose rows are stored in a table |
+//! | [`returning`] | RETURNING |
+//! | [`value_sources`] | queries that give new values of several columns |
 //! | [`whole_rows`] | names of relations that stand for their rows |
 //! | [`output_names`] | the names of columns |
 //! | [`scope`] | what names mean |
@@ -32,6 +34,7 @@ mod grouping;
 mod nested_sets;
 mod ordering;
 mod output_names;
+pub mod returning;
 pub mod row_expressions;
 mod rows;
 mod samples;
@@ -41,6 +44,7 @@ mod select_list;
 mod set_operations;
 mod subqueries;
 mod table_order;
+mod value_sources;
 mod views;
 pub(super) mod whole_rows;
 mod windows;
@@ -104,7 +108,8 @@ impl<'a> Binder<'a> {
                 binder.with_tail(pending, &tail)?
             }
             SetExpr::Insert(_) | SetExpr::Update(_) | SetExpr::Delete(_) | SetExpr::Merge(_) => {
-                return Err(SqlError::unsupported("statements that write are not supported within a query"));
+                let message = "WITH clause containing a data-modifying statement must be at the top level";
+                return Err(SqlError::unsupported(message));
             }
         };
         if definitions.is_empty() {

@@ -11,7 +11,7 @@ use crate::binder::places::Place;
 use crate::binder::{Binder, fold};
 use crate::expression::{Expression, Node, Origin};
 use crate::relation::{AggregateCall, ColumnId, CteId, SetFunctionCall, Windowing};
-use crate::tables::ROW_IDS;
+use crate::tables::{COMPUTED, ROW_IDS};
 use crate::{SqlError, SqlState, SqlType};
 
 /// Columns that all tables have in PostgreSQL.
@@ -229,8 +229,13 @@ impl<'p> Scope<'p> {
 
     /// What the select list is: of a query over the rows that a statement changes, their new values.
     pub fn clause_of_select_list(&self) -> Clause {
-        let is_of_changes = self.relations.iter().any(|relation| relation.name.as_deref() == Some(ROW_IDS));
-        if is_of_changes { Clause::Update } else { Clause::SelectList }
+        let has = |name: &str| self.relations.iter().any(|relation| relation.name.as_deref() == Some(name));
+        match (has(ROW_IDS), has(COMPUTED)) {
+            (true, _) => Clause::Update,
+            // The new rows of a MERGE.
+            (false, true) => Clause::Values,
+            (false, false) => Clause::SelectList,
+        }
     }
 }
 

@@ -6,6 +6,7 @@ use sqlparser::ast::{Distinct, GroupByExpr, NamedWindowDefinition, Select, Selec
 
 use super::ordering::{Limits, Tail};
 use super::scope::{Calls, Scope};
+use super::value_sources::split_value_sources;
 use super::{Pending, Target};
 use crate::binder::Binder;
 use crate::binder::clause::Clause;
@@ -39,7 +40,10 @@ impl Binder<'_> {
         }
         scope.windows = &select.named_window;
         check_windows(&select.named_window)?;
-        let relation = self.from(&select.from, &mut scope)?;
+        let (items, sources) = split_value_sources(&select.from);
+        let relation = self.from(items, &mut scope)?;
+        self.note_changed_relations(&scope);
+        let sources = self.value_sources(sources, &mut scope)?;
         let binder = self.in_scope(&scope, scope.clause_of_select_list());
         let mut targets = binder.select_list(&select.projection, &scope)?;
         let visible = targets.len();
@@ -60,6 +64,9 @@ impl Binder<'_> {
             Some(condition) => Relation::Filter { input: Box::new(relation), condition },
             None => relation,
         };
+        for source in sources {
+            relation = source.beside(relation);
+        }
         let mut calls = scope.calls.take();
         if calls.has_aggregates() {
             let is_aggregate = |column| calls.aggregates.iter().any(|(own, _)| *own == column);

@@ -12,7 +12,10 @@ use crate::{ColumnType, Scalar};
 fn altered() -> Manifest {
     let mut table = (1..)
         .map(|seed| random_table(1, 9, &mut SeededRandom::new(seed)))
-        .find(|table| table.def.columns.len() >= 2 && table.chunks.len() >= 2)
+        .find(|table| {
+            let is_in_files = table.chunks.iter().all(|chunk| chunk.file_id.is_some());
+            table.def.columns.len() >= 2 && table.chunks.len() >= 2 && is_in_files
+        })
         .unwrap();
     table.def.columns.truncate(2);
     table.sketches = vec![None, None];

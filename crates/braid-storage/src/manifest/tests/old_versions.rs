@@ -26,16 +26,17 @@ impl Copy<'_> {
     }
 }
 
-/// A table without check constraints, as there were none before version 6.
-fn table_without_checks(random: &mut SeededRandom) -> ManifestTable {
+/// A table without check constraints and chunks in memory, as there were none before version 6.
+fn table_in_files(random: &mut SeededRandom) -> ManifestTable {
     let mut table = random_table(1, 9, random);
     table.def.checks.clear();
+    table.chunks.retain(|chunk| chunk.file_id.is_some());
     table
 }
 
 /// A table without deleted rows, as there were none before version 5.
 fn table_without_deleted_rows(random: &mut SeededRandom) -> ManifestTable {
-    let mut table = table_without_checks(random);
+    let mut table = table_in_files(random);
     table.chunks.iter_mut().for_each(|chunk| chunk.deleted = None);
     table
 }
@@ -77,6 +78,8 @@ fn encode_version_4(manifest: &Manifest) -> Vec<u8> {
     let mut bytes = manifest.encode();
     bytes.truncate(u64::from_le_bytes(bytes[24..32].try_into().unwrap()) as usize);
     bytes.truncate(bytes.len() - manifest.tables[0].encode().len());
+    // There were no logs.
+    bytes.drain(HEADER_BYTES..HEADER_BYTES + 8);
     bytes.append(&mut section_of_version_4(&manifest.tables[0]));
     bytes[8] = 4;
     reseal(&mut bytes);
@@ -133,6 +136,8 @@ fn encode_version_5(manifest: &Manifest) -> Vec<u8> {
     let (section, first) = (table.encode(), bytes.len() - table.encode().len());
     let count = section.iter().zip(&with_a_check).position(|(without, with)| without != with).unwrap();
     bytes.drain(first + count..first + count + 2);
+    // There were no logs.
+    bytes.drain(HEADER_BYTES..HEADER_BYTES + 8);
     bytes[8] = 5;
     reseal(&mut bytes);
     bytes
@@ -141,7 +146,7 @@ fn encode_version_5(manifest: &Manifest) -> Vec<u8> {
 #[test]
 fn version_5_is_read_and_has_no_check_constraints() {
     for case in cases!(0..50) {
-        let manifest = manifest_of(table_without_checks(&mut case.random()));
+        let manifest = manifest_of(table_in_files(&mut case.random()));
         assert_eq!(Manifest::decode(&encode_version_5(&manifest)), Ok(manifest));
     }
 }
@@ -178,7 +183,7 @@ fn version_3_is_read_and_has_no_types() {
         let manifest = manifest_of(table_without_deleted_rows(&mut case.random()));
         assert_eq!(Manifest::decode(&without_types(&manifest, 3)), Ok(manifest));
     }
-    let mut table = table_without_checks(&mut SeededRandom::new(1));
+    let mut table = table_in_files(&mut SeededRandom::new(1));
     table.chunks.clear();
     table.def.columns[0].column_type = ColumnType::Enum(EnumTypeRef::Stored(FIRST_TYPE_OID));
     let decoded = Manifest::decode(&without_types(&manifest_of(table), 3));
@@ -191,7 +196,7 @@ fn version_4_is_read_and_has_no_deleted_rows_and_the_places_of_columns_as_their_
         let manifest = manifest_of(table_without_deleted_rows(&mut case.random()));
         assert_eq!(Manifest::decode(&encode_version_4(&manifest)), Ok(manifest));
     }
-    let mut table = table_without_checks(&mut SeededRandom::new(1));
+    let mut table = table_in_files(&mut SeededRandom::new(1));
     table.chunks.clear();
     // A bit that says that a missing value follows, of which version 4 knows nothing.
     let mut bytes = encode_version_4(&manifest_of(table.clone()));

@@ -1,0 +1,99 @@
+//! What a statement changes, until it is kept: the rows that its parts have found, and those that they add.
+//!
+//! A statement with changes in its WITH has several parts. All read one snapshot, and nothing is changed before all of them have ended. A row
+//! that two of them would change belongs to the first, which is one of the outcomes that PostgreSQL leaves open.
+
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::sync::Arc;
+
+use arrow::array::{AsArray, BooleanArray};
+use arrow::compute::filter_record_batch;
+use arrow::datatypes::Int64Type;
+use arrow::record_batch::RecordBatch;
+use braid_base::TableId;
+use braid_storage::{AppendedRows, Catalog, DeletedRows, PRIVATE_CHUNKS, RowDeletes, RowId, TableDef, TableVersion};
+
+use crate::EngineError;
+use crate::statement_context::{RowChange, StatementContext};
+
+/// The changes of a statement.
+#[derive(Default)]
+pub(super) struct Changes {
+    tables: BTreeMap<TableId, TableChanges>,
+}
+
+/// The changes of one table.
+struct TableChanges {
+    def: Arc<TableDef>,
+    found: FoundRows,
+    appended: Vec<AppendedRows>,
+}
+
+impl Changes {
+    /// Notes the rows of a batch, whose first column has their identities; returns those that come for the first time. `None` if a chunk is
+    /// gone: others have merged it.
+    pub fn find(&mut self, snapshot: &Catalog, def: &Arc<TableDef>, batch: RecordBatch) -> Option<RecordBatch> {
+        let version = snapshot.by_id(def.id)?;
+        self.of(def).found.add(version, batch)
+    }
+
+    /// Adds rows to a table.
+    pub fn append(&mut self, def: &Arc<TableDef>, rows: AppendedRows) {
+        self.of(def).appended.push(rows);
+    }
+
+    /// Makes the changes, in the transaction or by a commit. False if others have changed some of the rows: nothing is changed then.
+    ///
+    /// # Errors
+    /// What locks, writing and commits fail with.
+    pub async fn make(self, context: &StatementContext) -> Result<bool, EngineError> {
+        let changes = self.tables.into_values().map(|TableChanges { def, found, appended }| RowChange {
+            table: def,
+            committed: found.committed,
+            own: found.own,
+            appended,
+        });
+        let is_change =
+            |change: &RowChange| !change.committed.is_empty() || !change.own.is_empty() || !change.appended.is_empty();
+        let changes: Vec<RowChange> = changes.filter(is_change).collect();
+        if changes.is_empty() { Ok(true) } else { context.change_rows(changes).await }
+    }
+
+    fn of(&mut self, def: &Arc<TableDef>) -> &mut TableChanges {
+        let none = || TableChanges { def: def.clone(), found: FoundRows::default(), appended: Vec::new() };
+        self.tables.entry(def.id).or_insert_with(none)
+    }
+}
+
+/// The rows of a table that were found.
+#[derive(Default)]
+struct FoundRows {
+    committed: RowDeletes,
+    own: RowDeletes,
+}
+
+impl FoundRows {
+    fn add(&mut self, version: &TableVersion, batch: RecordBatch) -> Option<RecordBatch> {
+        let numbers = batch.column(0).as_primitive::<Int64Type>().clone();
+        let mut is_new = Vec::with_capacity(numbers.len());
+        for number in numbers.values() {
+            let RowId { chunk, row } = RowId::of_number(*number).expect("scans number rows so");
+            let rows = if chunk.0 < PRIVATE_CHUNKS { &mut self.committed } else { &mut self.own };
+            let rows = match rows.entry(chunk) {
+                Entry::Occupied(entry) => entry.into_mut(),
+                Entry::Vacant(entry) => {
+                    let known = version.chunks.iter().find(|known| known.id == chunk)?;
+                    entry.insert(DeletedRows::none(known.row_count))
+                }
+            };
+            is_new.push(rows.insert(row));
+        }
+        match is_new.iter().all(|is_new| *is_new) {
+            true => Some(batch),
+            false => {
+                Some(filter_record_batch(&batch, &BooleanArray::from(is_new)).expect("a mask has a value for each row"))
+            }
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! Commit records: a state from nothing, forgeries, and any bytes.
+
+use braid_base::{Random, SeededRandom, TableId};
+use braid_testing::cases;
+
+use super::super::*;
+use super::random_manifest;
+
+/// The state before `manifest`, without types and tables.
+fn state_before(manifest: &Manifest) -> Manifest {
+    let next_ids = Manifest::empty().next_ids;
+    Manifest { sequence: manifest.sequence - 1, next_ids, types: Vec::new(), tables: Vec::new(), ..manifest.clone() }
+}
+
+/// The record of the commit that makes all of a state.
+fn record_of(manifest: &Manifest) -> CommitRecord {
+    let change = |table: &ManifestTable| TableChange {
+        def: Arc::new(table.def.clone()),
+        is_redefined: true,
+        next_chunk_id: table.next_chunk_id,
+        removed: Vec::new(),
+        added: table.chunks.iter().map(|chunk| ManifestChunk { deleted: None, ..chunk.clone() }).collect(),
+        deleted: table.chunks.iter().filter_map(|chunk| Some((chunk.id, chunk.deleted.clone()?))).collect(),
+        sketches: table.sketches.iter().map(|sketch| SketchChange::Replaced(sketch.clone())).collect(),
+    };
+    CommitRecord {
+        sequence: manifest.sequence,
+        next_ids: manifest.next_ids,
+        types: Some(manifest.types.iter().cloned().map(Arc::new).collect()),
+        dropped: Vec::new(),
+        changed: manifest.tables.iter().map(change).collect(),
+    }
+}
+
+fn random_state(random: &mut SeededRandom) -> Manifest {
+    let mut manifest = random_manifest(random);
+    manifest.sequence += 1;
+    // A record's tables have its number.
+    manifest.tables.iter_mut().for_each(|table| table.sequence = manifest.sequence);
+    manifest
+}
+
+#[test]
+fn a_record_makes_one_state_of_another() {
+    for case in cases!(0..200) {
+        let manifest = random_state(&mut case.random());
+        let mut state = state_before(&manifest);
+        state.apply(&record_of(&manifest).encode()).unwrap();
+        assert_eq!(state, manifest);
+        assert_eq!(state.validate(), Ok(()));
+    }
+}
+
+#[test]
+fn records_that_do_not_follow_the_state_are_refused() {
+    let rich = |manifest: &Manifest| manifest.tables.len() > 1 && manifest.tables.iter().all(|t| t.chunks.len() > 1);
+    let manifest = (0..).map(|seed| random_state(&mut SeededRandom::new(seed))).find(rich).unwrap();
+    let state = state_before(&manifest);
+    let refused = |what: &str, forge: &dyn Fn(&mut CommitRecord)| {
+        let mut record = record_of(&manifest);
+        forge(&mut record);
+        let applied = state.clone().apply(&record.encode());
+        assert!(matches!(applied, Err(ManifestError::Malformed { .. })), "{what}: {applied:?}");
+    };
+    refused("a commit left out", &|r| r.sequence += 1);
+    refused("an unknown table is dropped", &|r| r.dropped.push(TableId(1)));
+    refused("an unknown chunk goes", &|r| r.changed[0].removed.push(ChunkId(1)));
+    refused("twice the same chunk", &|r| r.changed[0].added[1].id = r.changed[0].added[0].id);
+    refused("a chunk that is not given out", &|r| r.changed[0].next_chunk_id = 1);
+    refused("a table without a definition", &|r| r.changed[0].is_redefined = false);
+    refused("rows of an unknown chunk are deleted", &|r| {
+        r.changed[0].deleted = vec![(ChunkId(1), Arc::new(DeletedRows::of(10, [1])))];
+    });
+    refused("all rows are deleted", &|r| {
+        let chunk = &r.changed[0].added[0];
+        let all = DeletedRows::of(chunk.row_count, 0..chunk.row_count);
+        r.changed[0].deleted = vec![(chunk.id, Arc::new(all))];
+    });
+    refused("a sketch that was there before", &|r| r.changed[0].sketches[0] = SketchChange::None);
+    refused("a sketch that knows no value", &|r| {
+        r.changed[0].sketches[0] = SketchChange::Replaced(Some(DistinctSketch::empty()));
+    });
+    let mut longer = record_of(&manifest).encode();
+    longer.push(0);
+    assert!(matches!(state.clone().apply(&longer), Err(ManifestError::Malformed { .. })));
+}
+
+/// What the fuzz target does for hours, for a moment.
+#[test]
+fn applying_is_total() {
+    for case in cases!(0..3_000) {
+        let random = &mut case.random();
+        let manifest = random_state(random);
+        let mut bytes = record_of(&manifest).encode();
+        for _ in 0..1 + random.below(4) {
+            let at = random.below(bytes.len() as u64) as usize;
+            match random.below(4) {
+                0 => bytes[at] ^= 1 << random.below(8),
+                1 => bytes[at] = random.next_u64() as u8,
+                2 => bytes[at..].iter_mut().take(4).for_each(|byte| *byte = 0xFF),
+                _ => bytes.truncate(at.max(8)),
+            }
+        }
+        let mut state = state_before(&manifest);
+        if state.apply(&bytes).is_ok() && state.validate().is_ok() {
+            assert_eq!(Manifest::decode(&state.encode()), Ok(state));
+        }
+    }
+}
