@@ -50,11 +50,13 @@ const INDEX_DEFINITION: &str = "CASE
         FROM pg_catalog.pg_index indexed WHERE indexed.indexrelid = called.a1)
     END";
 
-/// Primary keys, and those of the system's relations that are unique.
+/// Primary keys, those of the system's relations that are unique, and check constraints, whose conditions are kept as SQL.
 const CONSTRAINT_DEFINITION: &str =
-    "(SELECT CASE keys.contype WHEN 'p' THEN 'PRIMARY KEY (' WHEN 'u' THEN 'UNIQUE (' END
+    "(SELECT CASE keys.contype WHEN 'c' THEN 'CHECK ((' || CAST(keys.conbin AS text) || '))'
+        || CASE WHEN keys.convalidated THEN '' ELSE ' NOT VALID' END
+    ELSE CASE keys.contype WHEN 'p' THEN 'PRIMARY KEY (' WHEN 'u' THEN 'UNIQUE (' END
     || (SELECT string_agg(quote_ident(keyed.attname), ', ' ORDER BY keyed.attnum)
-        FROM pg_catalog.pg_attribute keyed WHERE keyed.attrelid = keys.conindid) || ')'
+        FROM pg_catalog.pg_attribute keyed WHERE keyed.attrelid = keys.conindid) || ')' END
     FROM pg_catalog.pg_constraint keys WHERE keys.oid = called.a1)";
 
 const VIEW_DEFINITION: &str = "(SELECT CAST(rule.ev_action AS text) FROM pg_catalog.pg_rewrite rule

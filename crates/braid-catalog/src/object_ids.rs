@@ -10,7 +10,7 @@
 //! | 0x4000_0000 | enumerated types, their array types and labels, which are stored |
 //! | 0x8000_0000 | indexes of primary keys |
 //! | 0xA000_0000 | constraints of primary keys |
-//! | 0xC000_0000 | defaults of columns |
+//! | 0xC000_0000 | defaults of columns, and check constraints |
 //!
 //! Ranges have 2^29 numbers, that of defaults 2^30: [`COLUMNS_PER_TABLE`] for each table. Tables with ids that differ by a multiple of
 //! 2^19 share the ids of their defaults, and of 2^29 those of their indexes.
@@ -28,7 +28,9 @@ const FIRST_DEFAULT_ID: u32 = 0xc000_0000;
 
 /// Numbers in the range of indexes and in that of constraints.
 const RANGE: u32 = 1 << 29;
-/// Numbers for the columns of a table: the power of two above the 1600 columns that a table can have.
+/// The most columns of a table, dropped ones included.
+const COLUMNS_MAX: usize = 1600;
+/// Numbers for the columns and check constraints of a table: the power of two above the 1600 columns that a table can have.
 const COLUMNS_PER_TABLE: u32 = 2048;
 /// Tables whose defaults have numbers of their own: 2^30 numbers in all.
 const TABLES_WITH_DEFAULTS: u32 = (1 << 30) / COLUMNS_PER_TABLE;
@@ -70,6 +72,11 @@ pub fn primary_key_index_id(table: TableId) -> u32 {
 /// The id of the constraint that is a table's primary key.
 pub fn primary_key_constraint_id(table: TableId) -> u32 {
     FIRST_CONSTRAINT_ID + table.0 % RANGE
+}
+
+/// The id of the check constraint at `at`, from 0: beside the defaults of the table's columns.
+pub fn check_constraint_id(table: TableId, at: usize) -> u32 {
+    default_id(table, COLUMNS_MAX + at)
 }
 
 /// The id of the default of the column at `at`, from 0.

@@ -12,6 +12,19 @@ use braid_sql::SqlError;
 
 use crate::SqlState;
 
+/// What an error is about, for programs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ErrorObject {
+    /// The schema of the table.
+    pub schema: Option<String>,
+    /// The table.
+    pub table: Option<String>,
+    /// The column.
+    pub column: Option<String>,
+    /// The constraint.
+    pub constraint: Option<String>,
+}
+
 /// A failed statement, as PostgreSQL would report it. Cheap to clone and to carry in a `Result`.
 #[derive(Clone)]
 pub struct EngineError(Box<Report>);
@@ -26,6 +39,7 @@ struct Report {
     context: Option<String>,
     /// In characters, from 1.
     position: Option<usize>,
+    object: ErrorObject,
     source: Option<Arc<dyn Error + Send + Sync>>,
 }
 
@@ -39,6 +53,7 @@ impl EngineError {
             hint: None,
             context: None,
             position: None,
+            object: ErrorObject::default(),
             source: None,
         }))
     }
@@ -86,10 +101,35 @@ impl EngineError {
         self
     }
 
+    /// Says that it is about a column of a table.
+    #[must_use]
+    pub(crate) fn about_column(mut self, schema: &str, table: &str, column: &str) -> Self {
+        let owned = |name: &str| Some(name.to_owned());
+        self.0.object =
+            ErrorObject { schema: owned(schema), table: owned(table), column: owned(column), constraint: None };
+        self
+    }
+
+    /// Says that it is about a constraint of a table.
+    #[must_use]
+    pub(crate) fn about_constraint(mut self, schema: &str, table: &str, constraint: &str) -> Self {
+        let owned = |name: &str| Some(name.to_owned());
+        self.0.object =
+            ErrorObject { schema: owned(schema), table: owned(table), column: None, constraint: owned(constraint) };
+        self
+    }
+
     /// The same about a text in which so many characters come first.
     #[must_use]
     pub(crate) fn moved_by(mut self, characters: usize) -> Self {
         self.0.position = self.0.position.map(|position| position + characters);
+        self
+    }
+
+    /// The same with another message.
+    #[must_use]
+    pub(crate) fn reworded(mut self, reword: impl FnOnce(&str) -> String) -> Self {
+        self.0.message = reword(&self.0.message);
         self
     }
 
@@ -120,6 +160,11 @@ impl EngineError {
         self.0.detail.clone()
     }
 
+    /// What it is about.
+    pub fn object(&self) -> &ErrorObject {
+        &self.0.object
+    }
+
     /// The hint, if any.
     pub fn hint(&self) -> Option<String> {
         self.0.hint.clone()
@@ -144,7 +189,7 @@ impl fmt::Display for EngineError {
 
 impl fmt::Debug for EngineError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Report { state, message, detail, hint, context, position, source } = &*self.0;
+        let Report { state, message, detail, hint, context, position, object: _, source } = &*self.0;
         write!(f, "{state}: {message}")?;
         for (label, text) in [("detail", detail), ("hint", hint), ("context", context)] {
             if let Some(text) = text {

@@ -97,7 +97,7 @@ pub use braid_sql::output::float_digits;
 pub use config::Config;
 pub use database::Database;
 pub use deep_stack::RUNTIME_STACK_BYTES;
-pub use error::EngineError;
+pub use error::{EngineError, ErrorObject};
 pub use named_statements::{NamedStatement, PreparedBy};
 pub use notices::{Notice, NoticeSeverity};
 pub use notifications::Notification;

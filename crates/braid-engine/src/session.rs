@@ -236,6 +236,7 @@ impl Session {
                 S::Drop { names, if_exists, cascade, .. } if kind == StatementKind::DropSequence => {
                     sequences::drop_sequences(context, names, table::Missing::of(*if_exists), *cascade).await
                 }
+                S::AlterTable(alter) => table::alter_table(context, statement, alter).await,
                 S::Truncate(truncate) => table::truncate(context, truncate).await,
                 S::Commit { chain, .. } => {
                     session_control::warn_of_block(context, statement, command);
@@ -418,6 +419,7 @@ fn write_name(kind: StatementKind) -> &'static str {
         StatementKind::ChangingQuery => "SELECT",
         StatementKind::CopyFrom => "COPY FROM",
         StatementKind::CreateTable => "CREATE TABLE",
+        StatementKind::AlterTable => "ALTER TABLE",
         StatementKind::CreateType => "CREATE TYPE",
         StatementKind::AlterType => "ALTER TYPE",
         StatementKind::DropType => "DROP TYPE",
@@ -450,7 +452,6 @@ mod tests {
         for (sql, words) in [
             ("create view v as select 1", "CREATE VIEW is not supported"),
             ("create index on t (a)", "CREATE INDEX is not supported"),
-            ("alter table t add column b int", "ALTER TABLE is not supported"),
         ] {
             let statement = Statement::parse(sql).unwrap().remove(0);
             let Command::Sql(tree) = statement.command() else { panic!("{sql}") };

@@ -145,6 +145,17 @@ impl Named {
         }
     }
 
+    /// The table whose definition is to be changed.
+    ///
+    /// # Errors
+    /// If it is none of users' tables.
+    pub fn into_altered(self) -> Result<Arc<TableDef>, EngineError> {
+        match self {
+            Self::System(name, _) => Err(no_permission(&name)),
+            other => other.into_copied(),
+        }
+    }
+
     /// The name of the table that is to be emptied.
     ///
     /// # Errors

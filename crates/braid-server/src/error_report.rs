@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::io;
 
-use braid_engine::{EngineError, Notice, NoticeSeverity};
+use braid_engine::{EngineError, ErrorObject, Notice, NoticeSeverity};
 use pgwire::error::ErrorInfo;
 use pgwire::messages::PgWireBackendMessage;
 use pgwire::messages::response::{ErrorResponse, NoticeResponse};
@@ -52,6 +52,7 @@ pub(crate) struct Report {
     pub context: Option<String>,
     /// In characters of the statement, from 1.
     pub position: Option<usize>,
+    pub object: ErrorObject,
 }
 
 impl ErrorReport {
@@ -59,7 +60,8 @@ impl ErrorReport {
     pub fn error(code: &'static str, message: impl Into<Cow<'static, str>>) -> Self {
         let message = message.into();
         let (severity, detail, hint, context, position) = (Severity::Error, None, None, None, None);
-        Self(Box::new(Report { severity, code, message, detail, hint, context, position }))
+        let object = ErrorObject::default();
+        Self(Box::new(Report { severity, code, message, detail, hint, context, position, object }))
     }
 
     /// The end of the connection.
@@ -120,7 +122,11 @@ impl ErrorReport {
         info.hint.clone_from(&self.hint);
         info.where_context.clone_from(&self.context);
         info.position = self.position.map(|p| p.to_string());
-        let response = ErrorResponse::from(info);
+        let mut response = ErrorResponse::from(info);
+        let ErrorObject { schema, table, column, constraint } = &self.object;
+        for (field, name) in [(b's', schema), (b't', table), (b'c', column), (b'n', constraint)] {
+            response.fields.extend(name.clone().map(|name| (field, name)));
+        }
         match self.severity {
             Severity::Notice | Severity::Warning => {
                 PgWireBackendMessage::NoticeResponse(NoticeResponse::new(response.fields))
@@ -148,6 +154,7 @@ impl From<EngineError> for ErrorReport {
             hint: error.hint(),
             context: error.context(),
             position: error.position(),
+            object: error.object().clone(),
         }))
     }
 }
@@ -202,9 +209,13 @@ mod tests {
         let error =
             EngineError::new(SqlState::UndefinedColumn, "no x").with_detail("d").with_hint("h").with_position(3);
         let mut bytes = BytesMut::new();
-        ErrorReport::from(error).with_context("c").message().encode(&mut bytes).unwrap();
+        let mut report = ErrorReport::from(error).with_context("c");
+        let name = |name: &str| Some(name.to_owned());
+        report.0.object = ErrorObject { schema: name("s"), table: name("t"), column: name("c"), constraint: name("n") };
+        report.message().encode(&mut bytes).unwrap();
         let fields: Vec<&[u8]> = bytes[5..].split(|b| *b == 0).filter(|f| !f.is_empty()).collect();
-        let expected: [&[u8]; 8] = [b"SERROR", b"VERROR", b"C42703", b"Mno x", b"Dd", b"Hh", b"P3", b"Wc"];
+        let expected: [&[u8]; 12] =
+            [b"SERROR", b"VERROR", b"C42703", b"Mno x", b"Dd", b"Hh", b"P3", b"Wc", b"ss", b"tt", b"cc", b"nn"];
         assert_eq!(fields, expected);
         assert_eq!(bytes[0], b'E');
     }

@@ -135,6 +135,8 @@ sql_states! {
     BadCopyFileFormat = "22P04",
     /// Null in a NOT NULL column.
     NotNullViolation = "23502",
+    /// A row for which a CHECK is false.
+    CheckViolation = "23514",
     /// A name that is longer than names may be.
     NameTooLong = "42622",
     /// The SQL does not parse.

@@ -96,6 +96,7 @@ pub use log_file::{LogContents, LogFault, encode_batch, encode_empty_log, read_l
 pub use manifest::Manifest;
 pub use manifest_error::ManifestError;
 pub use memory_segment::MemorySegment;
+pub use missing_values::missing_value_of;
 pub use predicate::ColumnPredicate;
 pub use row_conflict::RowConflict;
 pub use row_deletion::RowDeletes;
@@ -112,9 +113,11 @@ pub use sequences::{
 pub use store::{Store, StoreOptions};
 pub use store_error::StoreError;
 pub use store_shared::{PRIVATE_CHUNKS, PRIVATE_SEQUENCE};
-pub use table::{ChunkMeta, ColumnDef, FileRange, SegmentMeta, SegmentPlace, TableDef, TableVersion};
+pub use table::{
+    CHECKS_MAX, CheckDef, ChunkMeta, ColumnDef, FileRange, SegmentMeta, SegmentPlace, TableDef, TableVersion,
+};
 pub use table_appender::{AppendedRows, TableAppender};
 pub use type_changes::TypeChanges;
 pub use types::{ColumnType, NUMERIC_OID, PhysicalType, SQL_TYPE_KEY};
-pub use write_set::WriteSet;
+pub use write_set::{AlteredRows, WriteSet};
 pub use zone_map::{Verdict, ZoneMap};

@@ -31,7 +31,7 @@
 //! The versions before are read as well; opening the directory writes the present one. Version 1 has no sketches; versions 1 and 2
 //! have no numerics without a precision as integers; versions 1 to 3 have no enumerated types; versions 1 to 4 have no deleted
 //! rows, the ids of their columns are the columns' ordinals, and each of their chunks has a segment of each column; versions 1 to
-//! 5 have no log, no chunks in memory and no sequences.
+//! 5 have no check constraints, no log, no chunks in memory and no sequences.
 //!
 //! Deliberately not done: guessing. A wrong checksum is an error, not a
 //! reason to fall back to an older state: rows whose commit was reported would be gone without a word.

@@ -19,11 +19,14 @@ pub(crate) struct MissingSegments {
 
 impl MissingSegments {
     /// A segment for each column of `def` of a chunk: those of `stored`, which ascend by their columns, and of missing values
-    /// where there is none. Segments of other columns are left out.
+    /// where there is none. Segments of other columns are left out. Those in memory are of the types that `def` declares.
     pub(crate) fn complete(&mut self, def: &TableDef, row_count: u32, stored: &[SegmentMeta]) -> Vec<SegmentMeta> {
         let segment = |(at, column): (usize, &ColumnDef)| {
             let found = stored.binary_search_by_key(&column.id, |segment| segment.column);
-            found.map_or_else(|_| self.segment(at, column, row_count), |found| stored[found].clone())
+            found.map_or_else(
+                |_| self.segment(at, column, row_count),
+                |found| stored[found].declared(column.column_type),
+            )
         };
         def.columns.iter().enumerate().map(segment).collect()
     }

@@ -1,15 +1,30 @@
 //! Which values a column can have in rows that were there before it (see [`crate::missing_segments`]).
 
+use arrow::array::{Array, AsArray};
 use arrow::datatypes::DataType;
 
+use crate::segment::encode_segment;
 use crate::types::NUMERIC_PRECISION_MAX;
-use crate::{ColumnType, PhysicalType, Scalar};
+use crate::{ColumnType, PhysicalType, Scalar, Segment, SegmentError};
 
 /// Longest missing value, in bytes: it is written with every manifest and kept in memory for chunks of each length.
 pub const MISSING_BYTES_MAX: usize = 65_536;
 
 /// Bytes of a uuid.
 const UUID_BYTES: usize = 16;
+
+/// The first value of an array of a column of this type, as a missing value; `None` for null.
+///
+/// # Errors
+/// When the array is not of the column's type.
+pub fn missing_value_of(array: &dyn Array, column_type: ColumnType) -> Result<Option<Scalar>, SegmentError> {
+    let first = array.slice(0, 1);
+    if let (ColumnType::Encoded { .. }, false) = (column_type, first.is_null(0)) {
+        return Ok(first.as_binary_view_opt().map(|bytes| Scalar::Bytes(bytes.value(0).to_vec())));
+    }
+    let encoded = encode_segment(first.as_ref(), column_type)?;
+    Ok(Segment::open(encoded.bytes.into(), column_type)?.value(0))
+}
 
 /// Why a value cannot be that of a column of this type; `None` if it can.
 pub(crate) fn why_unfit(value: &Scalar, column_type: ColumnType) -> Option<String> {

@@ -109,7 +109,7 @@ impl StoreShared {
         let id = self.new_relation_id();
         let next_column_id = u16::try_from(columns.len()).unwrap_or(u16::MAX);
         columns.iter_mut().zip(0..).for_each(|(column, id)| column.id = ColumnId(id));
-        let def = TableDef { id, name, columns, primary_key, next_column_id };
+        let def = TableDef { id, name, columns, primary_key, next_column_id, checks: Vec::new() };
         match def.validate() {
             Ok(()) => Ok(def),
             Err(reason) => Err(StoreError::InvalidTable { table: def.name, reason }),

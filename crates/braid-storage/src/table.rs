@@ -44,13 +44,29 @@ impl ColumnDef {
     }
 }
 
+/// A condition that is false for no row of a table: CHECK.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CheckDef {
+    /// Name as stored, unique in the table.
+    pub name: String,
+    /// The condition as SQL text over the names of the table's columns.
+    pub condition: String,
+    /// The columns that it reads, ascending.
+    pub columns: Vec<ColumnId>,
+    /// Whether the rows that were there when it was added are known to satisfy it, too.
+    pub validated: bool,
+}
+
 /// Longest name of a table or column, in bytes.
 pub const NAME_BYTES_MAX: usize = 255;
 
-/// Longest `DEFAULT`, in bytes of SQL text.
+/// Longest `DEFAULT` or condition, in bytes of SQL text.
 pub const DEFAULT_BYTES_MAX: usize = 65_536;
 
-/// A table: name, columns, primary key.
+/// Most check constraints of a table: they have object ids beside those of the defaults of its columns.
+pub const CHECKS_MAX: usize = 2048 - COLUMNS_MAX;
+
+/// A table: name, columns, primary key, conditions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TableDef {
     /// Identity, not given out twice.
@@ -63,6 +79,8 @@ pub struct TableDef {
     pub primary_key: Vec<ColumnId>,
     /// The id that the next column gets; ids of dropped columns are below it. At most [`COLUMNS_MAX`].
     pub next_column_id: u16,
+    /// Conditions of its rows, in the order in which they were added. What they mean is for the front end.
+    pub checks: Vec<CheckDef>,
 }
 
 impl TableDef {
@@ -88,6 +106,7 @@ impl TableDef {
             return Err(format!("it has {} columns; a table has 1 to {COLUMNS_MAX} columns", self.columns.len()));
         }
         self.validate_ids()?;
+        self.validate_checks()?;
         let mut names = HashSet::new();
         for name in self.columns.iter().map(|c| &c.name).chain([&self.name]) {
             if !(1..=NAME_BYTES_MAX).contains(&name.len()) {
@@ -116,6 +135,31 @@ impl TableDef {
             Some(key) => Err(format!("primary key column {key} is none of the {} columns", self.columns.len())),
             None => Ok(()),
         }
+    }
+
+    fn validate_checks(&self) -> Result<(), String> {
+        let mut names = HashSet::new();
+        for CheckDef { name, condition, columns, .. } in &self.checks {
+            let is_own = |column: &ColumnId| self.position(*column).is_some();
+            if !columns.is_sorted_by(|a, b| a < b) || !columns.iter().all(is_own) {
+                return Err(format!(
+                    "the columns of check constraint \"{name}\" do not ascend, or are none of the table"
+                ));
+            }
+            if !(1..=NAME_BYTES_MAX).contains(&name.len()) || !names.insert(name) {
+                return Err(format!("the name of check constraint \"{name}\" is too long, empty, or not its own"));
+            }
+            if condition.len() > DEFAULT_BYTES_MAX {
+                let bytes = condition.len();
+                return Err(format!(
+                    "a condition has {bytes} bytes; conditions have at most {DEFAULT_BYTES_MAX} bytes"
+                ));
+            }
+        }
+        if self.checks.len() > CHECKS_MAX {
+            return Err(format!("it has {} check constraints; a table has at most {CHECKS_MAX}", self.checks.len()));
+        }
+        Ok(())
     }
 
     fn validate_ids(&self) -> Result<(), String> {
@@ -194,6 +238,22 @@ impl SegmentMeta {
         let stored_type = scale.map_or(declared, CommonScale::stored_type);
         let place = SegmentPlace::InMemory(Arc::new(MemorySegment::open(bytes, stored_type)?));
         Ok(Self { column, place, segment_bytes, checksum, zone_map, scale })
+    }
+
+    /// The segment in a column of this type, whose values have the same form. One in memory is opened as such.
+    pub(crate) fn declared(&self, declared: ColumnType) -> Self {
+        let stored_type = self.stored_type(declared);
+        match self.memory().filter(|memory| memory.segment().column_type() != stored_type) {
+            Some(memory) => {
+                let opened = MemorySegment::open(memory.bytes().to_vec(), stored_type);
+                // Values of another form fail their readers, as those in files do.
+                opened.map_or_else(
+                    |_| self.clone(),
+                    |memory| Self { place: SegmentPlace::InMemory(Arc::new(memory)), ..self.clone() },
+                )
+            }
+            None => self.clone(),
+        }
     }
 
     /// The part of its chunk's data file that is to be read; `None` if it is in memory.

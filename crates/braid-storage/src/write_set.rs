@@ -7,6 +7,7 @@
 //! | module | contents |
 //! |---|---|
 //! | [`table_writes`] | the rows for one table, until they are committed |
+//! | [`altered_table`] | a table's new definition, and what it was made of |
 //! | [`next_version`] | a table's version with added rows |
 //! | [`type_edits`] | changes of the enumerated types |
 //! | [`sequence_edits`] | changes of the sequences |
@@ -20,6 +21,7 @@
 //! 4. Added rows need no order among transactions. A table that was dropped or altered meanwhile, a name that was taken, or a type
 //!    or sequence that was changed by others fails the commit, and nothing of it is visible.
 
+mod altered_table;
 mod commit;
 mod next_version;
 mod sequence_edits;
@@ -37,8 +39,9 @@ use crate::catalog::{Catalog, NewTable, TableEntry};
 use crate::row_locks::LockOwner;
 use crate::store_shared::{CommitLock, StoreShared};
 use crate::table_appender::{AppendedRows, TableAppender, Target};
-use crate::{DeletedRows, Locked, RowDeletes, Store, StoreError, TableDef, TableVersion, TypeChanges};
+use crate::{CheckDef, DeletedRows, Locked, RowDeletes, Store, StoreError, TableDef, TableVersion, TypeChanges};
 
+pub use altered_table::AlteredRows;
 use next_version::NextVersion;
 use sequence_edits::SequenceEdits;
 use table_writes::{Base, TableWrites};
@@ -102,7 +105,24 @@ impl WriteSet {
     /// # Errors
     /// [`StoreError::TableExists`], [`StoreError::TypeExists`], [`StoreError::UnknownType`], [`StoreError::InvalidTable`].
     pub fn create_table(&mut self, view: &Catalog, table: NewTable) -> Result<Arc<TableDef>, StoreError> {
-        let def = Arc::new(self.defined(view, table)?);
+        self.create_checked_table(view, table, Vec::new())
+    }
+
+    /// As [`Self::create_table`], with conditions of its rows.
+    ///
+    /// # Errors
+    /// The same.
+    pub fn create_checked_table(
+        &mut self,
+        view: &Catalog,
+        table: NewTable,
+        checks: Vec<CheckDef>,
+    ) -> Result<Arc<TableDef>, StoreError> {
+        let def = TableDef { checks, ..self.defined(view, table)? };
+        if let Err(reason) = def.validate() {
+            return Err(StoreError::InvalidTable { table: def.name, reason });
+        }
+        let def = Arc::new(def);
         self.tables.insert(def.id, TableWrites::new(Arc::clone(&def), Base::New));
         Ok(def)
     }
@@ -138,7 +158,10 @@ impl WriteSet {
         let def = named(view, name)?;
         let is_new = self.tables.get(&def.id).is_some_and(|writes| writes.base == Base::New);
         let base = if is_new { Base::New } else { Base::Emptied };
-        self.tables.insert(def.id, TableWrites::new(Arc::clone(def), base));
+        let altered = self.tables.remove(&def.id).and_then(|writes| writes.altered);
+        let mut writes = TableWrites::new(Arc::clone(def), base);
+        writes.altered = altered;
+        self.tables.insert(def.id, writes);
         Ok(())
     }
 
@@ -290,7 +313,8 @@ impl WriteSet {
     }
 
     /// What the transaction's statements see: the committed state `base` with these changes. A table that others have dropped stays
-    /// dropped. One that others have altered is shown with its new columns; the commit will fail.
+    /// dropped. One that others have altered is shown with its new columns, and one that the transaction has altered too as it was before
+    /// that; the commit will fail.
     pub fn view(&self, base: &Catalog) -> Arc<Catalog> {
         let sequence = self.shared.next_private_sequence();
         let mut view = base.numbered(sequence);
@@ -301,8 +325,11 @@ impl WriteSet {
             let entry = match writes.base {
                 Base::Dropped => None,
                 Base::New => Some(writes.version(&writes.def, None, sequence)),
-                Base::Emptied => base.by_id(*id).map(|version| writes.version(&version.def, None, sequence)),
-                Base::Newest => base.by_id(*id).map(|version| writes.version(&version.def, Some(version), sequence)),
+                Base::Emptied => base.by_id(*id).map(|version| writes.version(writes.shown(version), None, sequence)),
+                Base::Newest => base.by_id(*id).map(|version| {
+                    let def = writes.shown(version);
+                    writes.version(def, Some(writes.shown_on(version)), sequence)
+                }),
             };
             view.remove(*id);
             if let Some(version) = entry {
@@ -316,7 +343,10 @@ impl WriteSet {
 
 impl TableWrites {
     fn version(&self, def: &Arc<TableDef>, base: Option<&Arc<TableVersion>>, sequence: u64) -> TableVersion {
-        let base = base.map(|base| Arc::new(base.without_rows_left(self.deletes(), sequence)));
+        let base = base.map(|base| {
+            let left = base.without_rows_left(self.deletes(), sequence);
+            Arc::new(if left.def == *def { left } else { left.defined_as(def, sequence) })
+        });
         let mut next = NextVersion::of(base.as_ref(), def);
         self.own_files().for_each(|own| next.add(&own.written, own.first_chunk, |at| own.deleted_at(at)));
         next.version(sequence)

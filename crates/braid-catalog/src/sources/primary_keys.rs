@@ -1,4 +1,4 @@
-//! `pg_constraint` and `pg_index`: primary keys.
+//! `pg_constraint` and `pg_index`: primary keys and check constraints.
 
 use braid_sql::Value;
 use braid_sql::pg_catalog::TypeId;
@@ -7,7 +7,9 @@ use braid_storage::{Catalog, TableDef};
 
 use crate::column_types::sql_type_of;
 use crate::named_row::{NamedRow, letter, oid, small, text, vector, yes};
-use crate::object_ids::{PUBLIC_NAMESPACE_ID, primary_key_constraint_id, primary_key_index_id, table_object_id};
+use crate::object_ids::{
+    PUBLIC_NAMESPACE_ID, check_constraint_id, primary_key_constraint_id, primary_key_index_id, table_object_id,
+};
 use crate::stored_types::{StoredType, stored_type};
 
 /// Bytes of a name (`NAMEDATALEN - 1`).
@@ -40,8 +42,38 @@ fn key_columns(def: &TableDef) -> Vec<Value> {
     def.primary_key.iter().map(|column| small(usize::from(column.0) + 1)).collect()
 }
 
-/// The primary keys of all tables.
+/// The primary keys and check constraints of all tables.
 pub(super) fn constraints(catalog: &Catalog) -> Vec<NamedRow> {
+    keys(catalog).into_iter().chain(checks(catalog)).collect()
+}
+
+/// The check constraints of all tables: SQL in place of PostgreSQL's expression trees.
+fn checks(catalog: &Catalog) -> Vec<NamedRow> {
+    let mut rows = Vec::new();
+    for def in catalog.tables().map(|table| &*table.def) {
+        for (at, check) in def.checks.iter().enumerate() {
+            let numbers = check.columns.iter().map(|column| small(usize::from(column.0) + 1)).collect();
+            rows.push(vec![
+                ("oid", oid(check_constraint_id(def.id, at))),
+                ("conname", text(&check.name)),
+                ("connamespace", oid(PUBLIC_NAMESPACE_ID)),
+                ("contype", letter(b'c')),
+                ("convalidated", Value::Bool(check.validated)),
+                ("conrelid", oid(table_object_id(def.id))),
+                ("confupdtype", letter(b' ')),
+                ("confdeltype", letter(b' ')),
+                ("confmatchtype", letter(b' ')),
+                ("conislocal", yes()),
+                ("conkey", Value::Array(ArrayValue::of(TypeId::INT2, numbers).into())),
+                ("conbin", text(&check.condition)),
+            ]);
+        }
+    }
+    rows
+}
+
+/// The primary keys of all tables.
+fn keys(catalog: &Catalog) -> Vec<NamedRow> {
     let row = |def: &TableDef| {
         vec![
             ("oid", oid(primary_key_constraint_id(def.id))),

@@ -41,6 +41,7 @@ fn class_of_table(table: &TableVersion) -> NamedRow {
         ("relpages", pages(table.row_count())),
         ("reltuples", Value::Float4(table.row_count() as f32)),
         ("relhasindex", Value::Bool(!def.primary_key.is_empty())),
+        ("relchecks", small(def.checks.len())),
         ("relkind", letter(b'r')),
         ("relreplident", letter(b'd')),
     ]);

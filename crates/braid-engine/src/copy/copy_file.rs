@@ -63,7 +63,7 @@ pub(crate) async fn load_records(
     while let Some(block) = blocks.recv().await {
         splitter.push(&block?);
         while let Some(record) = splitter.next_record().map_err(in_file)? {
-            rows.push(record)?;
+            rows.push(record, &target.assignment)?;
             if rows.is_full()
                 && let Some(batch) = rows.finish(&target.assignment)?
             {
@@ -75,7 +75,7 @@ pub(crate) async fn load_records(
         }
     }
     if let Some(record) = splitter.last_record().map_err(in_file)? {
-        rows.push(record)?;
+        rows.push(record, &target.assignment)?;
     }
     if let Some(batch) = rows.finish(&target.assignment)? {
         target.appender.append(batch).await?;

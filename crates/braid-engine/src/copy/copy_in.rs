@@ -66,7 +66,7 @@ impl Load {
     async fn take(&mut self, bytes: &[u8]) -> Result<(), EngineError> {
         self.splitter.push(bytes);
         while let Some(record) = self.splitter.next_record()? {
-            self.rows.push(record)?;
+            self.rows.push(record, &self.target.assignment)?;
             if self.rows.is_full()
                 && let Some(batch) = self.rows.finish(&self.target.assignment)?
             {
@@ -78,7 +78,7 @@ impl Load {
 
     async fn complete(mut self, context: &StatementContext) -> Result<u64, EngineError> {
         if let Some(record) = self.splitter.last_record()? {
-            self.rows.push(record)?;
+            self.rows.push(record, &self.target.assignment)?;
         }
         if let Some(batch) = self.rows.finish(&self.target.assignment)? {
             self.target.appender.append(batch).await?;

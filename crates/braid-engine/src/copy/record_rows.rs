@@ -9,6 +9,7 @@ use braid_storage::TableDef;
 use super::record_fields::RecordFields;
 use super::record_splitter::Record;
 use crate::dml::assignment::Assignment;
+use crate::dml::row_checks::RejectedRow;
 use crate::input::ColumnInput;
 use crate::statement::{CopyOptions, Header};
 use crate::{EngineError, SqlState};
@@ -33,6 +34,8 @@ pub(crate) struct RecordRows {
     fields: RecordFields,
     row_count: usize,
     byte_count: usize,
+    /// The line of each row.
+    lines: Vec<u64>,
     header_pending: bool,
 }
 
@@ -53,13 +56,21 @@ impl RecordRows {
             fields: RecordFields::default(),
             row_count: 0,
             byte_count: 0,
+            lines: Vec::new(),
             header_pending: options.header != Header::None,
             def,
         }
     }
 
-    /// Adds one record.
-    pub fn push(&mut self, record: Record<'_>) -> Result<(), EngineError> {
+    /// Adds one record. If it is none of the table, an earlier row that cannot be stored comes first.
+    ///
+    /// # Errors
+    /// For what is no row of the table, with the place.
+    pub fn push(&mut self, record: Record<'_>, assignment: &Assignment) -> Result<(), EngineError> {
+        self.take(record).or_else(|error| self.finish(assignment).and(Err(error)))
+    }
+
+    fn take(&mut self, record: Record<'_>) -> Result<(), EngineError> {
         let at_line = |error: EngineError| error.with_context(format!("{}, line {}", self.source, record.line));
         self.fields.read(record.bytes, &self.options).map_err(at_line)?;
         if std::mem::take(&mut self.header_pending) {
@@ -89,13 +100,7 @@ impl RecordRows {
                 return Err(error.with_context(context));
             }
         }
-        for (at, input) in self.columns.iter().zip(0..) {
-            let column = &self.def.columns[*at];
-            if !column.nullable && self.fields.get(input)?.is_none() {
-                let context = format!("{}, line {}, column {}", self.source, record.line, column.name);
-                return Err(crate::error_mapping::null_violation(&self.def.name, &column.name).with_context(context));
-            }
-        }
+        self.lines.push(record.line);
         self.row_count += 1;
         self.byte_count += record.bytes.len();
         Ok(())
@@ -115,9 +120,12 @@ impl RecordRows {
         self.byte_count = 0;
         let mut arrays: Vec<Option<ArrayRef>> = vec![None; self.def.columns.len()];
         for (at, input) in self.columns.iter().zip(&mut self.inputs) {
-            arrays[*at] = Some(input.finish());
+            // A record that fails half-way leaves values behind the rows.
+            arrays[*at] = Some(input.finish().slice(0, row_count));
         }
-        assignment.assemble(arrays, row_count).map(Some)
+        let lines = std::mem::take(&mut self.lines);
+        let at_line = |RejectedRow { row, error }| error.with_context(format!("{}, line {}", self.source, lines[row]));
+        assignment.assemble_or_reject(arrays, row_count)?.map(Some).map_err(at_line)
     }
 
     fn check_width(&self) -> Result<(), EngineError> {

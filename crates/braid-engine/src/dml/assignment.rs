@@ -10,6 +10,7 @@ use braid_sql::input::time_zones::TimeZone;
 use braid_storage::TableDef;
 
 use super::defaults::bound_default;
+use super::row_checks::{RejectedRow, RowChecks};
 use crate::EngineError;
 use crate::conversion::convert;
 use crate::error_mapping::null_violation;
@@ -24,22 +25,33 @@ pub(crate) struct Assignment {
     zone: TimeZone,
     /// The default of each column; `None` for null.
     defaults: Vec<Option<AssignedExpression>>,
+    /// What the rows must satisfy; `None` where there is no session that errors could show them to: then nulls are refused as they come.
+    checks: Option<RowChecks>,
 }
 
 impl Assignment {
-    /// An assignment of rows with every column of `def`, in the session's time zone.
+    /// An assignment of rows with every column of `def`, in the session's time zone, which checks only nulls.
     pub fn new(def: &Arc<TableDef>, settings: &SettingValues) -> Self {
         let defaults = def.columns.iter().map(|_| None).collect();
-        Self { def: def.clone(), schema: def.arrow_schema(), zone: settings.zone(), defaults }
+        Self { def: def.clone(), schema: def.arrow_schema(), zone: settings.zone(), defaults, checks: None }
     }
 
-    /// An assignment of rows with the columns `given`. The other columns get their defaults.
+    /// An assignment of rows with every column of `def`, which checks them.
+    ///
+    /// # Errors
+    /// When a condition cannot be bound any more.
+    pub fn checked(context: &StatementContext, def: &Arc<TableDef>) -> Result<Self, EngineError> {
+        let checks = Some(RowChecks::of(context, def)?);
+        Ok(Self { checks, ..Self::new(def, &context.settings()) })
+    }
+
+    /// An assignment of rows with the columns `given`, which checks them. The other columns get their defaults.
     pub fn with_defaults(
         context: &StatementContext,
         def: &Arc<TableDef>,
         given: &[usize],
     ) -> Result<Self, EngineError> {
-        let mut assignment = Self::new(def, &context.settings());
+        let mut assignment = Self::checked(context, def)?;
         for (at, default) in assignment.defaults.iter_mut().enumerate().filter(|(at, _)| !given.contains(at)) {
             *default = bound_default(context, &def.columns[at])?;
         }
@@ -62,7 +74,22 @@ impl Assignment {
     }
 
     /// A batch of converted arrays, with the default for a missing array.
+    ///
+    /// # Errors
+    /// For rows that cannot be stored, and the errors of defaults.
     pub fn assemble(&self, arrays: Vec<Option<ArrayRef>>, row_count: usize) -> Result<RecordBatch, EngineError> {
+        self.assemble_or_reject(arrays, row_count)?.map_err(|rejected| rejected.error)
+    }
+
+    /// As [`Self::assemble`]; the inner error is the first row that cannot be stored.
+    ///
+    /// # Errors
+    /// The errors of defaults and conditions.
+    pub fn assemble_or_reject(
+        &self,
+        arrays: Vec<Option<ArrayRef>>,
+        row_count: usize,
+    ) -> Result<Result<RecordBatch, RejectedRow>, EngineError> {
         let mut defaults = self.default_values(&arrays, row_count)?;
         let columns = arrays.into_iter().enumerate().map(|(at, array)| match (array, defaults[at].take()) {
             (Some(array), _) => self.check_nulls(at, array),
@@ -70,8 +97,15 @@ impl Assignment {
             (None, None) => self.check_nulls(at, new_null_array(&self.def.columns[at].column_type.arrow(), row_count)),
         });
         let columns = columns.collect::<Result<Vec<_>, _>>()?;
+        let rejected = match &self.checks {
+            Some(checks) => checks.rejected(&columns, row_count)?,
+            None => None,
+        };
         let options = RecordBatchOptions::new().with_row_count(Some(row_count));
-        Ok(RecordBatch::try_new_with_options(self.schema.clone(), columns, &options)?)
+        match rejected {
+            Some(rejected) => Ok(Err(rejected)),
+            None => Ok(Ok(RecordBatch::try_new_with_options(self.schema.clone(), columns, &options)?)),
+        }
     }
 
     /// The defaults of the columns without an array. Several volatile ones are computed row by row: they may be numbers of one sequence.
@@ -116,7 +150,7 @@ impl Assignment {
 
     fn check_nulls(&self, at: usize, array: ArrayRef) -> Result<ArrayRef, EngineError> {
         let column = &self.def.columns[at];
-        if !column.nullable && array.null_count() > 0 {
+        if self.checks.is_none() && !column.nullable && array.null_count() > 0 {
             return Err(null_violation(&self.def.name, &column.name));
         }
         Ok(array)

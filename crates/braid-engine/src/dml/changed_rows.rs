@@ -196,7 +196,7 @@ impl ChangedRows<'_> {
         };
         let mut rows = front_end::start_insert(context, statement, &stored_in, parameters).await?;
         let (mut returned, mut count) = (rows.returned.take(), 0);
-        let conversion = FoundConversion::new(context, def);
+        let conversion = FoundConversion::new(context, def, &self.change)?;
         while let Some(batch) = rows.next().await {
             let snapshot = tables.snapshot().unwrap_or_else(|| context.snapshot());
             let Some(new) = changes.find(&snapshot, def, batch?) else { return Ok(None) };
@@ -230,10 +230,15 @@ struct FoundConversion {
 }
 
 impl FoundConversion {
-    fn new(context: &StatementContext, def: &Arc<TableDef>) -> Self {
+    fn new(context: &StatementContext, def: &Arc<TableDef>, change: &Change) -> Result<Self, EngineError> {
         // The identity comes first.
         let sources = (1..=def.columns.len()).map(Some).collect();
-        Self { assignment: Assignment::new(def, &context.settings()), sources }
+        let assignment = match change {
+            Change::Replace(_) => Assignment::checked(context, def)?,
+            // Rows that go may violate a constraint that was added later.
+            Change::Remove => Assignment::new(def, &context.settings()),
+        };
+        Ok(Self { assignment, sources })
     }
 
     /// The rows as they are stored, and the columns of other relations behind them.

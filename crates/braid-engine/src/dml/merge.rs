@@ -176,7 +176,7 @@ impl<'a> Plan<'a> {
                 Action::Nothing | Action::Remove => continue,
                 Action::Replace(values) => {
                     let sources: Vec<Option<usize>> = (first..first + values.len()).map(Some).collect();
-                    Assignment::new(def, &part.context.settings()).convert(&rows, &sources)?
+                    Assignment::checked(part.context, def)?.convert(&rows, &sources)?
                 }
                 Action::Add(given, _) => {
                     let sources = sources_of(given, def.columns.len());

@@ -11,6 +11,7 @@
 //! | [`new_values`] | SET: the new values of rows |
 //! | [`values`] | `VALUES (…), (…)` of literals and parameters, without a plan |
 //! | [`assignment`] | conversion of rows to the columns of a table |
+//! | [`row_checks`] | NOT NULL and CHECK |
 //! | [`defaults`] | DEFAULT: the values of missing columns |
 
 pub(crate) mod assignment;
@@ -24,6 +25,7 @@ mod merge;
 mod merge_expressions;
 mod new_values;
 mod parts;
+pub(crate) mod row_checks;
 mod update;
 mod values;
 

@@ -101,6 +101,15 @@ fn rename_value(
         );
         return Err(EngineError::unsupported(message));
     }
+    if let NamedType::Enum(known) = named
+        && let Some((table, check)) = mentions::label_in_check(changes.catalog(), known, from)
+    {
+        let message = format!(
+            "renaming the label \"{from}\" is not supported while constraint \"{}\" of table \"{}\" may have it",
+            check.name, table.name
+        );
+        return Err(EngineError::unsupported(message));
+    }
     if let Some(label) = definition.labels.iter_mut().find(|label| &*label.text == from) {
         label.text = Arc::from(to);
     }
@@ -129,6 +138,15 @@ fn rename_type(changes: &mut TypeChanges<'_>, named: &NamedType, new_name: &Iden
             "renaming type {} is not supported while the default of column \"{}\" of table \"{}\" has its name",
             named.shown(),
             column.name,
+            table.name
+        );
+        return Err(EngineError::unsupported(message));
+    }
+    if let Some((table, check)) = mentions::in_check(changes.catalog(), former) {
+        let message = format!(
+            "renaming type {} is not supported while constraint \"{}\" of table \"{}\" has its name",
+            named.shown(),
+            check.name,
             table.name
         );
         return Err(EngineError::unsupported(message));

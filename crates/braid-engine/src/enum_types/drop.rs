@@ -109,5 +109,8 @@ fn dependents(catalog: &Catalog, known: &CatalogType) -> Vec<String> {
     let defaults = defaults.map(|(table, column)| {
         format!("default value for column {} of table {} depends on type {shown}", column.name, table.name)
     });
-    defaults.chain(columns.iter().rev().map(of_column)).collect()
+    let check = mentions::in_check(catalog, &known.definition.name);
+    let check = check
+        .map(|(table, check)| format!("constraint {} on table {} depends on type {shown}", check.name, table.name));
+    check.into_iter().chain(defaults).chain(columns.iter().rev().map(of_column)).collect()
 }

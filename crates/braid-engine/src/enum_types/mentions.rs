@@ -1,10 +1,10 @@
-//! Defaults that mention a type or a label.
+//! Defaults and check constraints that mention a type or a label.
 //!
 //! A default is SQL text, and says which type or label it means by name. Texts that only look like it count, too, so that nothing is
 //! missed that would mean something else after a change.
 
 use braid_base::EnumTypeRef;
-use braid_storage::{Catalog, CatalogType, ColumnDef, ColumnType, TableDef};
+use braid_storage::{Catalog, CatalogType, CheckDef, ColumnDef, ColumnType, TableDef};
 
 /// The columns with a default, with their tables.
 fn defaults(catalog: &Catalog) -> impl Iterator<Item = (&TableDef, &ColumnDef, &str)> {
@@ -12,6 +12,29 @@ fn defaults(catalog: &Catalog) -> impl Iterator<Item = (&TableDef, &ColumnDef, &
         let def = &*version.def;
         def.columns.iter().filter_map(move |column| Some((def, column, column.default.as_deref()?)))
     })
+}
+
+/// A check constraint that has this name outside of strings, with its table.
+pub(super) fn in_check<'a>(catalog: &'a Catalog, name: &str) -> Option<(&'a TableDef, &'a CheckDef)> {
+    checks(catalog).find(|(_, check)| words(&check.condition).iter().any(|word| word == name))
+}
+
+/// A check constraint of a table with this type that may have this label, or that names the type.
+pub(super) fn label_in_check<'a>(
+    catalog: &'a Catalog,
+    known: &CatalogType,
+    label: &str,
+) -> Option<(&'a TableDef, &'a CheckDef)> {
+    let (written, of_type) = (label.replace('\'', "''"), ColumnType::Enum(EnumTypeRef::Open(known.id)));
+    let may_mean_type = |def: &TableDef, text: &str| {
+        let has_type = def.columns.iter().any(|column| column.column_type == of_type);
+        has_type || words(text).contains(&known.definition.name)
+    };
+    checks(catalog).find(|(def, check)| check.condition.contains(&written) && may_mean_type(def, &check.condition))
+}
+
+fn checks(catalog: &Catalog) -> impl Iterator<Item = (&TableDef, &CheckDef)> {
+    catalog.tables().flat_map(|version| version.def.checks.iter().map(|check| (&*version.def, check)))
 }
 
 /// The columns whose default has this name outside of strings.

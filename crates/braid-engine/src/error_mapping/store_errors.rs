@@ -3,6 +3,7 @@
 use braid_storage::{ColumnChangeError, SegmentError, StoreError};
 
 use super::{corrupt, from_device};
+use crate::names::SCHEMA_NAME;
 use crate::{EngineError, SqlState};
 
 pub(super) fn from_store(error: &StoreError) -> EngineError {
@@ -95,5 +96,5 @@ fn halted(reason: &str) -> EngineError {
 /// PostgreSQL's error for a null in a NOT NULL column.
 pub(crate) fn null_violation(table: &str, column: &str) -> EngineError {
     let message = format!("null value in column \"{column}\" of relation \"{table}\" violates not-null constraint");
-    EngineError::new(SqlState::NotNullViolation, message)
+    EngineError::new(SqlState::NotNullViolation, message).about_column(SCHEMA_NAME, table, column)
 }

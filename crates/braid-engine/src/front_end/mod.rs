@@ -12,6 +12,8 @@
 //! | [`snapshot_tables`] | the tables of a statement's snapshot |
 //! | [`statement_tables`] | the tables that a statement has for itself |
 //! | [`assigned_expression`] | expressions of INSERT and DEFAULT |
+//! | [`row_condition`] | conditions of CHECK |
+//! | [`stored_row`] | rows of a table as values |
 //! | [`executed_arguments`] | arguments of EXECUTE |
 //! | [`server_facts`] | what the system relations show of the server |
 //! | [`session_facts`] | what expressions ask of the session |
@@ -23,11 +25,13 @@ mod executed_arguments;
 mod operator_query;
 mod returned_query;
 mod returning;
+mod row_condition;
 mod server_facts;
 mod session_facts;
 mod snapshot_tables;
 mod statement_tables;
 mod stored_query;
+mod stored_row;
 
 use std::sync::Arc;
 
@@ -48,12 +52,14 @@ pub(crate) use operator_query::{
 };
 pub(crate) use returned_query::{ReturnedQuery, ReturnedRows};
 pub(crate) use returning::ReturningList;
+pub(crate) use row_condition::RowCondition;
 pub(crate) use session_facts::StatementFacts;
 pub(crate) use statement_tables::StatementTables;
 pub(crate) use stored_query::{
     DescribedPart, PartQuery, StoredIn, TableOfQuery, describe_part, describe_returning, describe_stored, start_insert,
     start_table, table_columns,
 };
+pub(crate) use stored_row::shown_row;
 
 /// Longest text that is bound on the session's thread; longer ones are bound on a planning thread.
 const TEXT_BYTES_MAX: usize = 64 << 10;

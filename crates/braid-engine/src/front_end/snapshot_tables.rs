@@ -90,7 +90,14 @@ impl SnapshotTables {
         let (id, name) = (known.definition.id, name.to_owned());
         // No table has this id, so that no description of the statement is kept: the name may be a table's later.
         let (columns, primary_key, next_column_id) = (Vec::new(), Vec::new(), 0);
-        self.found.lock().push(Arc::new(TableDef { id, name, columns, primary_key, next_column_id }));
+        self.found.lock().push(Arc::new(TableDef {
+            id,
+            name,
+            columns,
+            primary_key,
+            next_column_id,
+            checks: Vec::new(),
+        }));
         Some(Arc::new(computed_tables::entry_of_sequence(&known.definition)))
     }
 
@@ -168,6 +175,7 @@ impl StoredTables for SnapshotTables {
     }
 }
 
+/// A table as the binder knows it.
 pub(super) fn entry_of(def: &TableDef) -> TableEntry {
     let column = |column: &braid_storage::ColumnDef| TableColumn {
         name: column.name.clone(),

@@ -127,7 +127,7 @@ fn template(
     scanned: &ScannedText,
     general: &Generalization,
 ) -> PlanTemplate {
-    let PlannedQuery { query, literal_inputs, .. } = planned;
+    let PlannedQuery { query, literal_inputs, tables: definitions, .. } = planned;
     let snapshot = context.snapshot();
     let shown = ShownColumns::of(&query, &StatementFacts::of(context));
     let rows_of = |table| snapshot.by_id(table).map_or(0, |version| version.row_count());
@@ -146,6 +146,7 @@ fn template(
         binding: ExpressionBinding { varying: varying.collect(), literal_inputs, parameters: query.parameters },
         plan: query.plan,
         is_optimistic: query.is_optimistic,
+        definitions,
         tables,
         common_scales,
         planned_on: snapshot.sequence(),

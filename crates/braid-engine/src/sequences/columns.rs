@@ -7,7 +7,8 @@ use braid_sql::binder::type_of_syntax;
 use braid_sql::functions::SessionFacts;
 use braid_sql::pg_catalog::TypeId;
 use braid_storage::{
-    Catalog, NewTable, SequenceDef, SequenceOwner, SequenceState, SequenceType, SequenceUse, TableDef, WriteSet,
+    Catalog, CheckDef, NewTable, SequenceDef, SequenceOwner, SequenceState, SequenceType, SequenceUse, TableDef,
+    WriteSet,
 };
 use sqlparser::ast::{
     ColumnDef, ColumnOption, ColumnOptionDef, CreateTable, DataType, GeneratedAs, SequenceOptions as WrittenOptions,
@@ -74,7 +75,7 @@ impl OwnSequences {
         &self,
         writes: &mut WriteSet,
         view: &Catalog,
-        mut table: NewTable,
+        (mut table, checks): (NewTable, Vec<CheckDef>),
         session: &dyn SessionFacts,
     ) -> Result<(), EngineError> {
         let mut defined: Vec<Defined<'_>> = Vec::with_capacity(self.sequences.len());
@@ -90,7 +91,7 @@ impl OwnSequences {
             defined.push((own, options.with_type(own.value_type).define(id, name)?));
             table.columns[own.at].default = Some(default_of_sequence(table_object_id(id)));
         }
-        let def = writes.create_table(view, table)?;
+        let def = writes.create_checked_table(view, table, checks)?;
         if defined.is_empty() {
             return Ok(());
         }
@@ -182,6 +183,18 @@ fn option_of(written: &WrittenOptions) -> SequenceOption {
 }
 
 /// The type of a `serial` column's numbers; `None` for other types.
+/// Refuses a column with a sequence of its own where no table is created.
+///
+/// # Errors
+/// 0A000
+pub(crate) fn check_owns_no_sequence(column: &ColumnDef) -> Result<(), EngineError> {
+    let is_identity = column.options.iter().any(|option| identity(&option.option).is_some());
+    match serial_type(&column.data_type)?.is_some() || is_identity {
+        true => Err(EngineError::unsupported("ADD COLUMN of a serial or identity column is not supported")),
+        false => Ok(()),
+    }
+}
+
 fn serial_type(data_type: &DataType) -> Result<Option<SequenceType>, EngineError> {
     let DataType::Custom(name, _) = data_type else { return Ok(None) };
     let parts = fold_parts(name)?;

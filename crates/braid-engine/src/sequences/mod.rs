@@ -16,6 +16,6 @@ mod drop;
 mod options;
 
 pub(crate) use alter::alter_sequence;
-pub(crate) use columns::OwnSequences;
+pub(crate) use columns::{OwnSequences, check_owns_no_sequence};
 pub(crate) use create::create_sequence;
 pub(crate) use drop::{dependents, drop_sequences};

@@ -30,6 +30,8 @@ pub enum StatementKind {
     CreateTable,
     /// DROP TABLE.
     DropTable,
+    /// ALTER TABLE.
+    AlterTable,
     /// TRUNCATE.
     Truncate,
     /// CREATE TYPE.
@@ -94,6 +96,7 @@ impl StatementKind {
                 S::Merge(_) => Self::Merge,
                 S::CreateTable(_) => Self::CreateTable,
                 S::Drop { object_type: ast::ObjectType::Table, .. } => Self::DropTable,
+                S::AlterTable(_) => Self::AlterTable,
                 S::Truncate(_) => Self::Truncate,
                 S::CreateType { .. } => Self::CreateType,
                 S::AlterType(_) => Self::AlterType,
@@ -121,7 +124,8 @@ impl StatementKind {
         let is_of_types = matches!(self, Self::CreateType | Self::AlterType | Self::DropType);
         let is_of_sequences = matches!(self, Self::CreateSequence | Self::AlterSequence | Self::DropSequence);
         let is_of_rows = self.changes_rows() || matches!(self, Self::Merge | Self::CopyFrom | Self::Truncate);
-        is_of_types || is_of_sequences || is_of_rows || matches!(self, Self::CreateTable | Self::DropTable)
+        let is_of_tables = matches!(self, Self::CreateTable | Self::AlterTable | Self::DropTable);
+        is_of_types || is_of_sequences || is_of_rows || is_of_tables
     }
 
     /// Whether it adds, changes or removes rows, and may return them.
@@ -235,7 +239,7 @@ mod tests {
             ("truncate t", Truncate),
             ("create view v as select 1", Unsupported),
             ("create index on t (a)", Unsupported),
-            ("alter table t add column b int", Unsupported),
+            ("alter table t add column b int", AlterTable),
         ] {
             assert_eq!(kinds(sql), [kind], "{sql}");
         }

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use braid_base::TableId;
 use braid_storage::{
-    AppendedRows, Catalog, CatalogSequence, Locked, NewTable, RowDeletes, SequenceScope, TableAppender, TableDef,
-    WriteSet,
+    AlteredRows, AppendedRows, Catalog, CatalogSequence, Locked, NewTable, RowDeletes, SequenceScope, TableAppender,
+    TableDef, WriteSet,
 };
 
 use super::StatementContext;
@@ -31,13 +31,19 @@ pub struct RowChange {
 impl StatementContext {
     /// What the next statement reads: the newest committed state, or that of its transaction, with the transaction's changes.
     pub fn snapshot(&self) -> Arc<Catalog> {
+        self.states().1
+    }
+
+    /// The committed state that the next statement reads, and that state with the transaction's changes.
+    pub fn states(&self) -> (Arc<Catalog>, Arc<Catalog>) {
         let store = self.database().store();
         let mut state = self.shared.state.lock();
-        let base = match keeps_snapshot(&state.settings) && state.is_in_transaction() {
+        let committed = match keeps_snapshot(&state.settings) && state.is_in_transaction() {
             true => state.transaction.fixed_snapshot(|| store.snapshot()),
             false => store.snapshot(),
         };
-        state.transaction.view(base)
+        let view = state.transaction.view(committed.clone());
+        (committed, view)
     }
 
     /// A sequence in the newest committed state, or as the transaction has changed it, and who else sees it.
@@ -158,6 +164,35 @@ impl StatementContext {
                 Err(error.into())
             }
         }
+    }
+
+    /// Gives a table another definition, for the statements of the transaction. [`Self::keep_changes`] keeps it. `states` are those that
+    /// the statement has read.
+    ///
+    /// # Errors
+    /// As [`WriteSet::alter_table`].
+    pub async fn alter_table(
+        &self,
+        (committed, view): &(Arc<Catalog>, Arc<Catalog>),
+        def: TableDef,
+        rows: AlteredRows,
+    ) -> Result<(), EngineError> {
+        let mut writes = self.take_writes();
+        writes.alter_table((committed, view), def, rows).await?;
+        self.shared.state.lock().transaction.put_writes(writes);
+        Ok(())
+    }
+
+    /// Keeps what the statement has changed so far until the end of the transaction, or commits it.
+    ///
+    /// # Errors
+    /// What commits fail with.
+    pub async fn keep_changes(&self) -> Result<(), EngineError> {
+        if self.is_in_transaction() {
+            return Ok(());
+        }
+        let writes = self.take_writes();
+        self.keep(writes).await
     }
 
     fn take_writes(&self) -> WriteSet {

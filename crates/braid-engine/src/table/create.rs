@@ -3,6 +3,7 @@
 use braid_storage::{ColumnDef, NewTable};
 use sqlparser::ast::{CreateTable, Ident};
 
+use super::check_constraints::checks_of_new_table;
 use super::definition::{UnenforcedKeys, check_clauses, new_table};
 use crate::bound_parameters::BoundParameters;
 use crate::dml::assignment::Assignment;
@@ -26,22 +27,20 @@ pub(crate) enum Rows {
 
 /// CREATE TABLE with columns.
 pub(crate) async fn create_table(context: &StatementContext, create: &CreateTable) -> Result<Outcome, EngineError> {
-    let unenforced = match context.settings().get("braid.accept_unenforced_constraints") {
-        Some("on") => UnenforcedKeys::Accept,
-        _ => UnenforcedKeys::Refuse,
-    };
+    let unenforced = UnenforcedKeys::of(&context.settings());
     let name = created_table(context, &create.name)?;
     if create.if_not_exists && exists(context, &name) {
         return Ok(skipped(context, &name, "CREATE TABLE"));
     }
     let facts = StatementFacts::of(context);
     let own = OwnSequences::of(create, &name, &facts)?;
-    let table = new_table(name, &own.create, unenforced, &facts)?;
+    let (table, checks) = new_table(name, &own.create, unenforced, &facts)?;
     if table.columns.is_empty() {
         return Err(EngineError::unsupported("a table without columns is not supported"));
     }
     check_defaults(context, &table.columns)?;
-    match context.change(|writes, view| own.create_table(writes, view, table, &facts)).await {
+    let checks = checks_of_new_table(context, &table, &checks)?;
+    match context.change(|writes, view| own.create_table(writes, view, (table, checks), &facts)).await {
         // Another session has created it meanwhile.
         Err(error) if create.if_not_exists && error.state() == SqlState::DuplicateTable => {}
         created => drop(created?),

@@ -2,20 +2,22 @@
 //!
 //! Braid does not check that keys are unique. So PRIMARY KEY and UNIQUE are refused, unless the statement says NOT ENFORCED
 //! or the session accepts constraints that are not enforced; then a primary key's columns become NOT NULL, and UNIQUE is
-//! forgotten. Everything else that would promise something about rows (CHECK, REFERENCES, generated columns) is
-//! refused. Identity columns and `serial` are made plain before (`crate::sequences`).
+//! forgotten. Everything else that would promise something about several rows (REFERENCES, generated columns) is
+//! refused. Conditions of one row (CHECK) are kept as they are written ([`super::check_constraints`]). Identity columns and `serial`
+//! are made plain before (`crate::sequences`).
 
 use braid_base::ColumnId;
 use braid_sql::functions::SessionFacts;
 use braid_sql::syntax::spelled_out;
 use braid_storage::{ColumnDef, NewTable};
 use sqlparser::ast::{
-    ColumnDef as SqlColumn, ColumnOption, ConstraintCharacteristics, CreateTable, CreateTableOptions, Expr,
-    IndexColumn, TableConstraint,
+    CheckConstraint, ColumnDef as SqlColumn, ColumnOption, ConstraintCharacteristics, CreateTable, CreateTableOptions,
+    Expr, Ident, IndexColumn, TableConstraint,
 };
 
 use crate::names::fold;
 use crate::sequences::defaults::with_sequence_ids;
+use crate::settings::SettingValues;
 use crate::sql_types::column_type;
 use crate::statement_limits::StatementSize;
 use crate::{EngineError, SqlState};
@@ -29,19 +31,48 @@ pub(crate) enum UnenforcedKeys {
     Accept,
 }
 
-/// The definition that a CREATE TABLE with columns asks for. Defaults are not checked yet.
+impl UnenforcedKeys {
+    /// What the session wants.
+    pub fn of(settings: &SettingValues) -> Self {
+        match settings.get("braid.accept_unenforced_constraints") {
+            Some("on") => Self::Accept,
+            _ => Self::Refuse,
+        }
+    }
+}
+
+/// A CHECK as written.
+#[derive(Clone, Debug)]
+pub(crate) struct WrittenCheck {
+    /// Its name, if it has one.
+    pub name: Option<String>,
+    /// Its condition.
+    pub condition: Expr,
+}
+
+/// What CREATE TABLE says of a column besides its type.
+#[derive(Debug, Default)]
+pub(crate) struct ColumnConstraints {
+    /// The primary keys, each as the names of its columns.
+    pub keys: Vec<Vec<String>>,
+    /// The conditions.
+    pub checks: Vec<WrittenCheck>,
+}
+
+/// The definition that a CREATE TABLE with columns asks for, and its conditions. Defaults and conditions are not checked yet.
 pub(crate) fn new_table(
     name: String,
     create: &CreateTable,
     unenforced: UnenforcedKeys,
     session: &dyn SessionFacts,
-) -> Result<NewTable, EngineError> {
+) -> Result<(NewTable, Vec<WrittenCheck>), EngineError> {
     check_clauses(create)?;
     let mut columns = Vec::with_capacity(create.columns.len());
-    let mut keys: Vec<Vec<String>> = Vec::new();
+    let mut constraints = ColumnConstraints::default();
     for column in &create.columns {
-        columns.push(column_def(column, &mut keys, unenforced, session)?);
+        columns.push(column_def(column, &mut constraints, unenforced, session)?);
     }
+    let ColumnConstraints { mut keys, mut checks } = constraints;
     let mut unique = Vec::new();
     for constraint in &create.constraints {
         match constraint {
@@ -53,7 +84,7 @@ pub(crate) fn new_table(
                 check_unenforced("UNIQUE", key.characteristics.as_ref(), unenforced)?;
                 unique.push(key_columns(&key.columns)?);
             }
-            TableConstraint::Check(_) => return Err(no_constraint("CHECK")),
+            TableConstraint::Check(check) => checks.push(written_check(check, check.name.as_ref())?),
             TableConstraint::ForeignKey(_) => return Err(no_constraint("FOREIGN KEY")),
             other => return Err(EngineError::unsupported(format!("{other} is not supported in CREATE TABLE"))),
         }
@@ -70,7 +101,7 @@ pub(crate) fn new_table(
             return Err(EngineError::new(SqlState::InvalidTableDefinition, message));
         }
     };
-    Ok(NewTable { name, columns, primary_key })
+    Ok((NewTable { name, columns, primary_key }, checks))
 }
 
 /// Refuses unsupported clauses of CREATE TABLE.
@@ -93,9 +124,9 @@ pub(crate) fn check_clauses(create: &CreateTable) -> Result<(), EngineError> {
     }
 }
 
-fn column_def(
+pub(crate) fn column_def(
     column: &SqlColumn,
-    keys: &mut Vec<Vec<String>>,
+    constraints: &mut ColumnConstraints,
     unenforced: UnenforcedKeys,
     session: &dyn SessionFacts,
 ) -> Result<ColumnDef, EngineError> {
@@ -106,21 +137,16 @@ fn column_def(
         match &option.option {
             ColumnOption::Null => {}
             ColumnOption::NotNull => nullable = false,
-            ColumnOption::Default(expr) => {
-                StatementSize::of(expr).check_default()?;
-                let mut spelled = spelled_out(expr);
-                if let Some(names) = session.objects() {
-                    spelled = with_sequence_ids(spelled, &*names);
-                }
-                default = Some(spelled.to_string());
-            }
+            ColumnOption::Default(expr) => default = Some(default_text(expr, session)?),
             ColumnOption::PrimaryKey(key) => {
                 check_unenforced("PRIMARY KEY", key.characteristics.as_ref(), unenforced)?;
                 nullable = false;
-                keys.push(vec![name.clone()]);
+                constraints.keys.push(vec![name.clone()]);
             }
             ColumnOption::Unique(key) => check_unenforced("UNIQUE", key.characteristics.as_ref(), unenforced)?,
-            ColumnOption::Check(_) => return Err(no_constraint("CHECK")),
+            ColumnOption::Check(check) => {
+                constraints.checks.push(written_check(check, option.name.as_ref().or(check.name.as_ref()))?);
+            }
             ColumnOption::ForeignKey(_) => return Err(no_constraint("REFERENCES")),
             ColumnOption::Identity(_) | ColumnOption::Generated { .. } => {
                 return Err(EngineError::unsupported(format!(
@@ -133,6 +159,36 @@ fn column_def(
         }
     }
     Ok(ColumnDef { nullable, default, ..ColumnDef::new(name, column_type(&column.data_type, session)?) })
+}
+
+/// A CHECK with its name.
+///
+/// # Errors
+/// For a word that PostgreSQL 15 does not have.
+pub(crate) fn written_check(check: &CheckConstraint, name: Option<&Ident>) -> Result<WrittenCheck, EngineError> {
+    if check.enforced.is_some() {
+        return Err(EngineError::unsupported("CHECK … [NOT] ENFORCED is not supported"));
+    }
+    Ok(WrittenCheck { name: name.map(fold), condition: (*check.expr).clone() })
+}
+
+/// A default as it is kept.
+///
+/// # Errors
+/// For one that is too large.
+pub(crate) fn default_text(expr: &Expr, session: &dyn SessionFacts) -> Result<String, EngineError> {
+    StatementSize::of(expr).check_default()?;
+    let mut spelled = spelled_out(expr);
+    if let Some(names) = session.objects() {
+        spelled = with_sequence_ids(spelled, &*names);
+    }
+    Ok(spelled.to_string())
+}
+
+/// The text of a condition, as it is kept.
+pub(crate) fn condition_text(expr: &Expr) -> Result<String, EngineError> {
+    StatementSize::of(expr).check_default()?;
+    Ok(spelled_out(expr).to_string())
 }
 
 /// Refuses a key, unless it is known not to be enforced.
@@ -223,7 +279,7 @@ mod tests {
     fn define_with(sql: &str, unenforced: UnenforcedKeys) -> Result<NewTable, EngineError> {
         let statement = Parser::parse_sql(&PostgreSqlDialect {}, sql).unwrap().remove(0);
         let Statement::CreateTable(create) = statement else { panic!("{sql}") };
-        new_table("t".to_owned(), &create, unenforced, &ReadingSession::of_output())
+        new_table("t".to_owned(), &create, unenforced, &ReadingSession::of_output()).map(|(table, _)| table)
     }
 
     #[test]
@@ -272,7 +328,6 @@ mod tests {
     fn what_cannot_be_kept_is_not_promised() {
         for (sql, sqlstate) in [
             ("create table t (a int unique)", "0A000"),
-            ("create table t (a int check (a > 0))", "0A000"),
             ("create table t (a int references u (b))", "0A000"),
             ("create table t (a int, unique (a))", "0A000"),
             ("create table t (a int, foreign key (a) references u (b))", "0A000"),

@@ -1,18 +1,23 @@
-//! Tables: CREATE TABLE, CREATE TABLE AS, DROP TABLE, TRUNCATE.
+//! Tables: CREATE TABLE, CREATE TABLE AS, ALTER TABLE, DROP TABLE, TRUNCATE.
 //!
 //! | module | what lives there |
 //! |---|---|
 //! | [`definition`] | CREATE TABLE's syntax into a definition, and what is refused in it |
+//! | [`check_constraints`] | CHECK: names, and texts that follow their columns |
 //! | [`create`] | CREATE TABLE and CREATE TABLE AS |
+//! | [`alter`] | ALTER TABLE |
 //! | [`drop`] | DROP TABLE |
 //! | [`truncate`] | TRUNCATE |
 
+mod alter;
+pub(crate) mod check_constraints;
 mod create;
 pub(crate) mod definition;
 mod drop;
 mod truncate;
 
 pub(crate) use crate::table_names::Missing;
+pub(crate) use alter::alter_table;
 pub(crate) use create::{Rows, create_table, create_table_as};
 pub(crate) use drop::drop_tables;
 pub(crate) use truncate::truncate;

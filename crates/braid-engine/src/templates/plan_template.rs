@@ -8,7 +8,7 @@ use arrow::datatypes::SchemaRef;
 use braid_base::TableId;
 use braid_exec::plan::Plan;
 use braid_sql::functions::SessionFacts;
-use braid_storage::{Catalog, CommonScale, Scalar};
+use braid_storage::{Catalog, CommonScale, Scalar, TableDef};
 
 use super::expression_binding::ExpressionBinding;
 use super::hole_value::HoleType;
@@ -73,6 +73,8 @@ pub(crate) struct PlanTemplate {
     pub plan: Plan,
     /// Whether it may fail because 128 bits are too narrow for its numerics, before it returns a row. The statement is then planned anew.
     pub is_optimistic: bool,
+    /// The definitions of the tables that it reads: what names, `*` and keys meant.
+    pub definitions: Vec<Arc<TableDef>>,
     /// The tables that it reads, with their numbers of rows when it was planned.
     pub tables: Vec<(TableId, u64)>,
     /// Which numerics without a precision were integers when it was planned, in those of its tables that have such columns.
@@ -116,10 +118,17 @@ impl fmt::Write for DescriptionLength {
 }
 
 impl PlanTemplate {
-    /// Whether it is a plan for `snapshot`: its tables are there, with about as many rows as when it was planned, and the same
-    /// numerics are integers.
+    /// Whether it is a plan for `snapshot`: its tables are there and are defined as they were, with about as many rows as when it was
+    /// planned, and the same numerics are integers.
     pub fn suits(&self, snapshot: &Catalog) -> bool {
-        self.planned_on == snapshot.sequence() || self.has_rows_as_in(snapshot) && self.has_scales_as_in(snapshot)
+        self.planned_on == snapshot.sequence()
+            || self.is_defined_as_in(snapshot) && self.has_rows_as_in(snapshot) && self.has_scales_as_in(snapshot)
+    }
+
+    fn is_defined_as_in(&self, snapshot: &Catalog) -> bool {
+        self.definitions.iter().all(|planned| {
+            snapshot.by_id(planned.id).is_some_and(|now| Arc::ptr_eq(&now.def, planned) || now.def == *planned)
+        })
     }
 
     fn has_rows_as_in(&self, snapshot: &Catalog) -> bool {
@@ -144,8 +153,11 @@ impl PlanTemplate {
         self.tables.iter().map(|(_, rows)| rows).sum::<u64>() <= TINY_ROWS_MAX
     }
 
-    /// The plan on the versions of `snapshot`; `None` if a table is gone, has other columns, or values of other types.
+    /// The plan on the versions of `snapshot`; `None` if a table is gone, is defined otherwise, or has values of other types.
     pub fn on(&self, snapshot: &Catalog) -> Option<Plan> {
+        if !self.is_defined_as_in(snapshot) {
+            return None;
+        }
         self.plan.at_versions(|table| snapshot.by_id(table).cloned())
     }
 

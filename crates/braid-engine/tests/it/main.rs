@@ -1,7 +1,9 @@
 //! Scenarios over the whole engine, each on a data directory of its own.
 #![expect(clippy::unwrap_used, reason = "the line number of a failing test is what one needs")]
 
+mod alter_table;
 mod attaching;
+mod checks;
 mod copy;
 mod deleted_rows;
 mod dml;

@@ -31,6 +31,8 @@ pub(super) enum Clause {
     ExecuteArgument,
     /// A new value of a row.
     Update,
+    /// The condition of a CHECK.
+    Check,
     /// A condition of MERGE.
     MergeWhen,
     /// The list of RETURNING.
@@ -60,6 +62,7 @@ impl Clause {
             Self::WindowFrameGroups => "window GROUPS",
             Self::ExecuteArgument => "EXECUTE parameters",
             Self::Update => "UPDATE",
+            Self::Check => "check constraints",
             Self::MergeWhen => "MERGE WHEN conditions",
             Self::Returning => "RETURNING",
         }

@@ -69,6 +69,7 @@ use parameters::Parameters;
 use places::{Place, Places};
 pub use query::assignment::AssignedColumn;
 pub use query::returning::{ReturnedRows, Returning};
+pub use query::row_expressions::RowExpression;
 use query::scope::{Scope, ScopeRelation};
 use query::whole_rows::RowNames;
 use records::{RecordTypes, without_record_number};

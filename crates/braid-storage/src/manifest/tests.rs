@@ -90,6 +90,17 @@ fn random_deleted_rows(row_count: u32, random: &mut SeededRandom) -> Option<Dele
     (!deleted.is_empty() && !deleted.is_all()).then_some(deleted)
 }
 
+fn random_checks(random: &mut SeededRandom) -> Vec<crate::CheckDef> {
+    let count = random.below(3);
+    let check = |i| crate::CheckDef {
+        name: format!("check {i}"),
+        condition: format!("a > {i}"),
+        columns: vec![ColumnId(0)],
+        validated: random.chance(1, 2),
+    };
+    (0..count).map(check).collect()
+}
+
 /// A chunk like this one whose rows are in memory and all alike, if there is a value for each column.
 fn in_memory(def: &TableDef, chunk: &ManifestChunk) -> Option<ManifestChunk> {
     let segment = |column: &ColumnDef| {
@@ -115,12 +126,13 @@ fn random_table(id: u32, sequence: u64, random: &mut SeededRandom) -> ManifestTa
     let columns: Vec<ColumnDef> = (0..column_count).map(column).collect();
     let primary_key = if random.chance(1, 2) { vec![ColumnId(0)] } else { Vec::new() };
     let next_column_id = columns.len() as u16;
-    let def = TableDef { id: TableId(id), name: format!("table {id}"), columns, primary_key, next_column_id };
+    let (id, name, checks) = (TableId(id), format!("table {id}"), random_checks(random));
+    let def = TableDef { id, name, columns, primary_key, next_column_id, checks };
     let chunks: Vec<ManifestChunk> = (0..random.below(5) as u32)
         .map(|i| {
             let row_count = 1 + random.below(CHUNK_ROWS as u64) as u32;
             let segments = def.columns.iter().map(|c| random_segment(c, row_count, random)).collect();
-            let file_id = DataFileId(u64::from(id * 10 + i / 2));
+            let file_id = DataFileId(u64::from(def.id.0 * 10 + i / 2));
             let deleted = random_deleted_rows(row_count, random).map(Arc::new);
             let chunk = ManifestChunk { id: ChunkId(3 * i), row_count, deleted, file_id: Some(file_id), segments };
             if random.chance(1, 3) { in_memory(&def, &chunk).unwrap_or(chunk) } else { chunk }

@@ -24,6 +24,7 @@ pub(crate) struct CommitLock {
     shared: Arc<StoreShared>,
     _guard: OwnedMutexGuard<()>,
     generation: u64,
+    newest: Arc<Catalog>,
 }
 
 /// A state to switch to, and what it means for data files.
@@ -39,24 +40,24 @@ impl CommitLock {
     /// Waits until no other commit is being put on top of the newest state.
     pub(crate) async fn acquire(shared: &Arc<StoreShared>) -> Result<Self, StoreError> {
         let guard = Arc::clone(&shared.commits).lock_owned().await;
-        let generation = shared.group_commit.generation()?;
-        Ok(Self { shared: Arc::clone(shared), _guard: guard, generation })
+        let (generation, pending) = shared.group_commit.newest()?;
+        // What is pending no more is visible, or was given up with its generation.
+        let newest = pending.unwrap_or_else(|| shared.snapshot());
+        Ok(Self { shared: Arc::clone(shared), _guard: guard, generation, newest })
     }
 
     /// The state to start from: the newest, for as long as the lock is held. It may not be durable yet.
     pub(crate) fn catalog(&self) -> Arc<Catalog> {
-        // In this order: a state that is pending no more is visible.
-        let pending = self.shared.group_commit.pending(self.generation);
-        pending.unwrap_or_else(|| self.shared.snapshot())
+        Arc::clone(&self.newest)
     }
 
     /// Makes `commit` durable and visible; returns the new state.
     pub(crate) async fn publish(self, commit: Commit) -> Result<Arc<Catalog>, StoreError> {
         let Commit { catalog, added, removed } = commit;
-        let newest = self.catalog();
+        let newest = &self.newest;
         assert_eq!(catalog.sequence(), newest.sequence() + 1, "a commit follows the newest state");
         let catalog = Arc::new(catalog);
-        let record = record_between(&newest, &catalog, self.shared.next_ids()).encode();
+        let record = record_between(newest, &catalog, self.shared.next_ids()).encode();
         let (done, answer) = oneshot::channel();
         self.shared.submit(Submission { record, catalog, added, removed, done }, self.generation);
         drop(self);

@@ -88,22 +88,16 @@ impl GroupCommit {
         Self { queue: Mutex::default(), writer: Mutex::new(writer), batches: watch::Sender::new(0) }
     }
 
-    /// The present generation.
+    /// The present generation, and its newest state if that is not durable yet.
     ///
     /// # Errors
     /// [`StoreError::Halted`] when no more commits are taken.
-    pub(super) fn generation(&self) -> Result<u64, StoreError> {
+    pub(super) fn newest(&self) -> Result<(u64, Option<Arc<Catalog>>), StoreError> {
         let queue = self.queue.lock();
         match &queue.halted {
             Some(reason) => Err(StoreError::Halted { reason: reason.clone() }),
-            None => Ok(queue.generation),
+            None => Ok((queue.generation, queue.pending.clone())),
         }
-    }
-
-    /// The newest state, if it is of this generation and not durable yet.
-    pub(super) fn pending(&self, generation: u64) -> Option<Arc<Catalog>> {
-        let queue = self.queue.lock();
-        queue.pending.clone().filter(|_| queue.generation == generation)
     }
 
     /// Whatever it is told of is a batch that ends after this call.

@@ -126,7 +126,8 @@ mod tests {
 
     fn table(column_type: ColumnType, nullable: bool) -> TableDef {
         let columns = vec![ColumnDef { nullable, ..ColumnDef::new("c", column_type) }];
-        TableDef { id: TableId(1), name: "t".to_owned(), columns, primary_key: Vec::new(), next_column_id: 1 }
+        let (id, name, primary_key, checks) = (TableId(1), "t".to_owned(), Vec::new(), Vec::new());
+        TableDef { id, name, columns, primary_key, next_column_id: 1, checks }
     }
 
     fn check(column_type: ColumnType, nullable: bool, name: &str, array: impl Array + 'static) -> Result<(), String> {

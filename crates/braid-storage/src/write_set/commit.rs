@@ -101,8 +101,12 @@ impl WriteSet {
             removed.extend(files_besides(writes.version_to_fill(newest)?, &HashSet::new()));
             catalog.remove(*id);
         }
+        // They may exchange names.
+        for (id, _) in self.tables.iter().filter(|(_, writes)| writes.altered.is_some()) {
+            catalog.remove(*id);
+        }
         for (id, writes) in self.tables.iter().filter(|table| !is_gone(table)) {
-            if writes.base == Base::New && catalog.table(&writes.def.name).is_some() {
+            if writes.may_name() && catalog.table(&writes.def.name).is_some() {
                 return Err(StoreError::TableExists { table: writes.def.name.clone() });
             }
             let written = written.remove(id).expect("each table's rows are written");
@@ -148,7 +152,7 @@ impl TableWrites {
             (Base::New, _) => Ok(None),
             (_, None) => Err(StoreError::UnknownTable { table: self.def.name.clone() }),
             // Rows of another definition have no place in it, and no definition takes the place of a newer one.
-            (Base::Newest | Base::Emptied, Some(version)) if version.def != self.def => {
+            (Base::Newest | Base::Emptied, Some(version)) if !self.fits(version) => {
                 Err(StoreError::Conflict { what: format!("table \"{}\"", self.def.name) })
             }
             (_, Some(version)) => Ok(Some(version)),
@@ -161,11 +165,12 @@ impl TableWrites {
     /// [`StoreError::RowConflict`] if others have deleted a row.
     fn base(&self, catalog: &Catalog, sequence: u64) -> Result<Option<Arc<TableVersion>>, StoreError> {
         let conflict = |conflict| StoreError::RowConflict { table: self.def.name.clone(), conflict };
-        match self.version_to_fill(catalog)?.filter(|_| self.base == Base::Newest) {
-            Some(version) if self.deletes().is_empty() => Ok(Some(Arc::clone(version))),
-            Some(version) => Ok(Some(Arc::new(version.without_rows(self.deletes(), sequence).map_err(conflict)?))),
-            None => Ok(None),
-        }
+        let version = match self.version_to_fill(catalog)?.filter(|_| self.base == Base::Newest) {
+            Some(version) if self.deletes().is_empty() => Arc::clone(version),
+            Some(version) => Arc::new(version.without_rows(self.deletes(), sequence).map_err(conflict)?),
+            None => return Ok(None),
+        };
+        Ok(Some(if self.altered.is_some() { Arc::new(version.defined_as(&self.def, sequence)) } else { version }))
     }
 
     /// Writes the recent rows for a commit to this state. Behind full chunks of the same transaction there is nothing to merge them
@@ -239,6 +244,11 @@ impl TableWrites {
         // Of files whose rows were all deleted again nothing is left.
         files.retain(|file| used.contains(&file.id()));
         removed.extend(files_besides(self.version_to_fill(newest)?, &used));
-        Ok((TableEntry::new(Arc::new(next.version(sequence)), next_chunk), files))
+        let version = next.version(sequence);
+        if self.may_name() {
+            // Its definition is new: no manifest has a null where it has none.
+            version.check_nulls()?;
+        }
+        Ok((TableEntry::new(Arc::new(version), next_chunk), files))
     }
 }

@@ -11,6 +11,7 @@ use arrow::array::{BooleanArray, RecordBatch};
 use arrow::compute::filter_record_batch;
 use braid_base::{CHUNK_ROWS, ChunkId};
 
+use super::altered_table::Altered;
 use crate::store_shared::StoreShared;
 use crate::table_appender::AppendedRows;
 use crate::table_appender::chunk_writer::{ChunkWriter, Durability, WrittenChunks};
@@ -37,6 +38,8 @@ pub(super) enum Base {
 pub(super) struct TableWrites {
     pub(super) def: Arc<TableDef>,
     pub(super) base: Base,
+    /// What the definition was made of, if the transaction has altered a table of others.
+    pub(super) altered: Option<Altered>,
     full: Vec<OwnFile>,
     recent: Vec<Recent>,
     /// Deleted rows of chunks that are committed.
@@ -63,7 +66,7 @@ struct Recent {
 
 impl TableWrites {
     pub(super) fn new(def: Arc<TableDef>, base: Base) -> Self {
-        Self { def, base, full: Vec::new(), recent: Vec::new(), deletes: RowDeletes::new() }
+        Self { def, base, altered: None, full: Vec::new(), recent: Vec::new(), deletes: RowDeletes::new() }
     }
 
     /// Whether some rows are in no file.
@@ -145,6 +148,23 @@ impl TableWrites {
             self.recent.extend(later);
         }
         self.write_large(shared).await
+    }
+
+    /// Writes all rows to synced files, which keep their columns when the definition changes.
+    pub(super) async fn flush(&mut self, shared: &Arc<StoreShared>) -> Result<(), StoreError> {
+        while let Some(recent) = self.recent.first() {
+            let written = write(shared, &self.def, recent.rows.clone(), Durability::Synced).await?;
+            self.recent.remove(0);
+            self.full.push(OwnFile::of(shared, written));
+        }
+        Ok(())
+    }
+
+    /// Forgets all rows.
+    pub(super) fn clear(&mut self) {
+        self.full.clear();
+        self.recent.clear();
+        self.deletes.clear();
     }
 
     /// Writes parts of half a chunk and more to synced files, and forgets their rows.

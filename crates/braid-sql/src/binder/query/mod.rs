@@ -17,6 +17,7 @@
 //! | [`windows`] | OVER and WINDOW |
 //! | [`subqueries`] | queries within expressions |
 //! | [`rows`] | comparisons of rows |
+//! | [`row_expressions`] | expressions over one row of a table |
 //! | [`assignment`] | queries whose rows are stored in a table |
 //! | [`returning`] | RETURNING |
 //! | [`value_sources`] | queries that give new values of several columns |
@@ -34,6 +35,7 @@ mod nested_sets;
 mod ordering;
 mod output_names;
 pub mod returning;
+pub mod row_expressions;
 mod rows;
 mod samples;
 pub(super) mod scope;

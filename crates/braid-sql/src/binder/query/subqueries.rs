@@ -108,6 +108,9 @@ impl Binder<'_> {
         if self.clause == Clause::ExecuteArgument {
             return Err(SqlError::unsupported("cannot use subquery in EXECUTE parameter"));
         }
+        if self.clause == Clause::Check {
+            return Err(SqlError::unsupported("cannot use subquery in check constraint"));
+        }
         if self.scope.is_none() {
             return Err(SqlError::unsupported("subqueries are not supported outside of queries"));
         }

@@ -26,10 +26,17 @@ impl Copy<'_> {
     }
 }
 
+/// A table without check constraints and chunks in memory, as there were none before version 6.
+fn table_in_files(random: &mut SeededRandom) -> ManifestTable {
+    let mut table = random_table(1, 9, random);
+    table.def.checks.clear();
+    table.chunks.retain(|chunk| chunk.file_id.is_some());
+    table
+}
+
 /// A table without deleted rows, as there were none before version 5.
 fn table_without_deleted_rows(random: &mut SeededRandom) -> ManifestTable {
-    let mut table = random_table(1, 9, random);
-    table.chunks.retain(|chunk| chunk.file_id.is_some());
+    let mut table = table_in_files(random);
     table.chunks.iter_mut().for_each(|chunk| chunk.deleted = None);
     table
 }
@@ -48,7 +55,9 @@ fn section_of_version_4(table: &ManifestTable) -> Vec<u8> {
         copy.copy(4 + column.name.len() + 1 + 4 + modifier + 1);
         copy.copy(column.default.as_ref().map_or(0, |default| 4 + default.len()));
     }
-    copy.copy(2 + 2 * table.def.primary_key.len() + 4);
+    copy.copy(2 + 2 * table.def.primary_key.len());
+    copy.skip(2);
+    copy.copy(4);
     for chunk in &table.chunks {
         copy.copy(4 + 4 + 8);
         copy.skip(2);
@@ -117,6 +126,39 @@ fn encode_version_1(manifest: &Manifest) -> Vec<u8> {
     bytes
 }
 
+/// The bytes that version 5 wrote of a manifest with one table without check constraints, whose number is not written.
+fn encode_version_5(manifest: &Manifest) -> Vec<u8> {
+    let mut bytes = manifest.encode();
+    bytes.truncate(u64::from_le_bytes(bytes[24..32].try_into().unwrap()) as usize);
+    let table = &manifest.tables[0];
+    let with_a_check = {
+        let mut table = table.clone();
+        table.def.checks = vec![crate::CheckDef {
+            name: "c".to_owned(),
+            condition: String::new(),
+            columns: Vec::new(),
+            validated: false,
+        }];
+        table.encode()
+    };
+    let (section, first) = (table.encode(), bytes.len() - table.encode().len());
+    let count = section.iter().zip(&with_a_check).position(|(without, with)| without != with).unwrap();
+    bytes.drain(first + count..first + count + 2);
+    // There were no logs.
+    bytes.drain(HEADER_BYTES..HEADER_BYTES + 8);
+    bytes[8] = 5;
+    reseal(&mut bytes);
+    bytes
+}
+
+#[test]
+fn version_5_is_read_and_has_no_check_constraints() {
+    for case in cases!(0..50) {
+        let manifest = manifest_of(table_in_files(&mut case.random()));
+        assert_eq!(Manifest::decode(&encode_version_5(&manifest)), Ok(manifest));
+    }
+}
+
 #[test]
 fn version_1_is_read_and_has_no_sketches() {
     for case in cases!(0..50) {
@@ -149,7 +191,7 @@ fn version_3_is_read_and_has_no_types() {
         let manifest = manifest_of(table_without_deleted_rows(&mut case.random()));
         assert_eq!(Manifest::decode(&without_types(&manifest, 3)), Ok(manifest));
     }
-    let mut table = random_table(1, 9, &mut SeededRandom::new(1));
+    let mut table = table_in_files(&mut SeededRandom::new(1));
     table.chunks.clear();
     table.def.columns[0].column_type = ColumnType::Enum(EnumTypeRef::Stored(FIRST_TYPE_OID));
     let decoded = Manifest::decode(&without_types(&manifest_of(table), 3));
@@ -179,7 +221,7 @@ fn version_4_is_read_and_has_no_deleted_rows_and_the_places_of_columns_as_their_
         let manifest = manifest_of(table_without_deleted_rows(&mut case.random()));
         assert_eq!(Manifest::decode(&encode_version_4(&manifest)), Ok(manifest));
     }
-    let mut table = random_table(1, 9, &mut SeededRandom::new(1));
+    let mut table = table_in_files(&mut SeededRandom::new(1));
     table.chunks.clear();
     // A bit that says that a missing value follows, of which version 4 knows nothing.
     let mut bytes = encode_version_4(&manifest_of(table.clone()));

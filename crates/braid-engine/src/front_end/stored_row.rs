@@ -1,0 +1,91 @@
+//! Rows of a table as values: for conditions of rows, and for errors that show a row.
+
+use arrow::array::{Array, ArrayRef, AsArray};
+use arrow::datatypes::{
+    Date32Type, Decimal128Type, Float32Type, Float64Type, Int16Type, Int32Type, Int64Type, IntervalMonthDayNanoType,
+    Time64MicrosecondType, TimestampMicrosecondType,
+};
+use braid_base::EnumTypeRef;
+use braid_catalog::column_types::sql_type_of;
+use braid_plan::values::codec::decode;
+use braid_sql::functions::SessionFacts;
+use braid_sql::values::{EnumValue, Interval, Numeric};
+use braid_sql::{Evaluation, SqlError, Value};
+use braid_storage::{ColumnType, TableDef};
+
+/// Bytes of a value that an error shows, as in PostgreSQL.
+const SHOWN_BYTES_MAX: usize = 64;
+
+/// The value of a row of a column of this type, as tables store it.
+///
+/// # Errors
+/// When the bytes of an encoded value mean nothing.
+pub(crate) fn stored_value(array: &dyn Array, row: usize, column_type: ColumnType) -> Result<Value, SqlError> {
+    if array.is_null(row) {
+        return Ok(Value::Null);
+    }
+    let text = || array.as_string_view().value(row);
+    let micros = || array.as_primitive::<TimestampMicrosecondType>().value(row);
+    Ok(match column_type {
+        ColumnType::Boolean => Value::Bool(array.as_boolean().value(row)),
+        ColumnType::SmallInt => Value::Int2(array.as_primitive::<Int16Type>().value(row)),
+        ColumnType::Integer => Value::Int4(array.as_primitive::<Int32Type>().value(row)),
+        ColumnType::BigInt => Value::Int8(array.as_primitive::<Int64Type>().value(row)),
+        ColumnType::Real => Value::Float4(array.as_primitive::<Float32Type>().value(row)),
+        ColumnType::Double => Value::Float8(array.as_primitive::<Float64Type>().value(row)),
+        ColumnType::Numeric { scale, .. } => {
+            Value::Numeric(Numeric::from_unscaled(array.as_primitive::<Decimal128Type>().value(row), scale.into()))
+        }
+        ColumnType::Text | ColumnType::Varchar(_) | ColumnType::UnlimitedVarchar | ColumnType::Name => {
+            Value::text(text())
+        }
+        ColumnType::Char(length) => Value::text(padded(text(), length as usize)),
+        ColumnType::Date => Value::Date(array.as_primitive::<Date32Type>().value(row)),
+        ColumnType::Time | ColumnType::RoundedTime(_) => {
+            Value::Time(array.as_primitive::<Time64MicrosecondType>().value(row))
+        }
+        ColumnType::Timestamp | ColumnType::RoundedTimestamp(_) => Value::Timestamp(micros()),
+        ColumnType::TimestampTz | ColumnType::RoundedTimestampTz(_) => Value::TimestampTz(micros()),
+        ColumnType::Interval => {
+            let value = array.as_primitive::<IntervalMonthDayNanoType>().value(row);
+            Value::Interval(Interval { months: value.months, days: value.days, us: value.nanoseconds / 1000 })
+        }
+        ColumnType::Bytea => Value::Bytea(array.as_binary_view().value(row).into()),
+        ColumnType::Uuid => {
+            let bytes = <[u8; 16]>::try_from(array.as_fixed_size_binary().value(row));
+            Value::Uuid(bytes.map_err(|_| SqlError::unsupported("a uuid has 16 bytes"))?)
+        }
+        ColumnType::Enum(EnumTypeRef::Open(enum_type)) => {
+            Value::Enum(EnumValue { enum_type, key: array.as_primitive::<Int64Type>().value(row) })
+        }
+        ColumnType::Enum(EnumTypeRef::Stored(_)) => {
+            return Err(SqlError::unsupported("a value of an enumerated type that is not open"));
+        }
+        ColumnType::Encoded { .. } => decode(array.as_binary_view().value(row))?,
+    })
+}
+
+fn padded(text: &str, length: usize) -> String {
+    let blanks = length.saturating_sub(text.chars().count());
+    let mut padded = text.to_owned();
+    padded.extend(std::iter::repeat_n(' ', blanks));
+    padded
+}
+
+/// `(1, x, null)`: a row as PostgreSQL's errors show it.
+pub(crate) fn shown_row(def: &TableDef, columns: &[ArrayRef], row: usize, facts: &dyn SessionFacts) -> String {
+    let values = def.columns.iter().zip(columns).map(|(column, array)| {
+        let value = stored_value(array.as_ref(), row, column.column_type);
+        let text = value.and_then(|value| Evaluation::new(facts, &[]).text(&value, sql_type_of(column.column_type)));
+        text.ok().flatten().map_or_else(|| "null".to_owned(), shortened)
+    });
+    format!("({})", values.collect::<Vec<_>>().join(", "))
+}
+
+fn shortened(mut text: String) -> String {
+    if text.len() > SHOWN_BYTES_MAX {
+        text.truncate(text.floor_char_boundary(SHOWN_BYTES_MAX));
+        text.push_str("...");
+    }
+    text
+}

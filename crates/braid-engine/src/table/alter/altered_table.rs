@@ -1,0 +1,110 @@
+//! The definition that an ALTER TABLE makes, and how the values of its columns are made of the rows that are there.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use braid_base::ColumnId;
+use braid_storage::{ColumnChangeError, ColumnDef, StoreError, TableDef, TableVersion};
+use sqlparser::ast::Expr;
+
+use crate::{EngineError, SqlState};
+
+/// How the values of a column are made, where they are not those that are stored.
+#[derive(Clone, Debug)]
+pub(super) enum NewValues {
+    /// The column's own, cast to its new type.
+    Cast,
+    /// USING: an expression over the columns that there were.
+    Using(Expr),
+    /// The default of a new column, for each row.
+    Default(Expr),
+}
+
+/// A table on its way to another definition.
+#[derive(Debug)]
+pub(super) struct AlteredTable {
+    before: Arc<TableVersion>,
+    pub(super) def: TableDef,
+    pub(super) new_values: BTreeMap<ColumnId, NewValues>,
+    /// The check constraints that rows are not known to satisfy.
+    pub(super) unverified: Vec<String>,
+    /// Whether rows are written again though no value of them changes.
+    has_deleted_nulls: bool,
+}
+
+impl AlteredTable {
+    /// A table as the statement sees it, not altered yet.
+    pub fn of(before: &Arc<TableVersion>) -> Self {
+        let (before, def, new_values) = (before.clone(), (*before.def).clone(), BTreeMap::new());
+        Self { before, def, new_values, unverified: Vec::new(), has_deleted_nulls: false }
+    }
+
+    /// The table before.
+    pub fn before(&self) -> &TableVersion {
+        &self.before
+    }
+
+    /// The definition after all actions.
+    pub fn into_definition(self) -> TableDef {
+        self.def
+    }
+
+    /// Whether an action has changed something.
+    pub fn is_changed(&self) -> bool {
+        self.def != *self.before.def || self.is_rewritten()
+    }
+
+    /// Whether rows are to be written again.
+    pub fn is_rewritten(&self) -> bool {
+        !self.new_values.is_empty() || self.has_deleted_nulls
+    }
+
+    /// RENAME TO.
+    ///
+    /// # Errors
+    /// For the name that it has.
+    pub fn rename(&mut self, name: String) -> Result<(), EngineError> {
+        if name == self.def.name {
+            return Err(EngineError::new(SqlState::DuplicateTable, format!("relation \"{name}\" already exists")));
+        }
+        self.def.name = name;
+        Ok(())
+    }
+
+    /// The column of a name.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub fn column(&mut self, name: &str) -> Result<&mut ColumnDef, EngineError> {
+        let table = self.def.name.clone();
+        let unknown = || store_error(ColumnChangeError::Unknown { table, column: name.to_owned() });
+        self.def.columns.iter_mut().find(|column| column.name == name).ok_or_else(unknown)
+    }
+
+    /// Lets a column have no nulls, if it has none.
+    pub fn forbid_nulls(&mut self, name: &str) -> Result<(), EngineError> {
+        let column = self.column(name)?;
+        column.nullable = false;
+        let (id, has_missing) = (column.id, column.missing.is_some());
+        let version = &self.before;
+        let null_count = |id: ColumnId| {
+            let counts = version.chunks.iter().filter_map(|chunk| chunk.find_segment(id));
+            counts.map(|segment| u64::from(segment.zone_map.null_count)).sum::<u64>()
+        };
+        match version.def.column_by_id(id) {
+            // The rewriting finds those of rows that are not deleted.
+            Some(_) => self.has_deleted_nulls |= null_count(id) > 0,
+            None if has_missing || version.chunks.is_empty() || self.new_values.contains_key(&id) => {}
+            None => {
+                let (table, column) = (self.def.name.clone(), name.to_owned());
+                return Err(store_error(ColumnChangeError::ContainsNulls { table, column }));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A refusal of the store as the statement's.
+pub(super) fn store_error(error: ColumnChangeError) -> EngineError {
+    StoreError::Columns(error).into()
+}

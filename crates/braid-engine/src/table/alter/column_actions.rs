@@ -1,0 +1,186 @@
+//! ADD, DROP, ALTER and RENAME of columns.
+//!
+//! A default that is the same for all rows (also `now()`) is computed once, and becomes the value of the new column in rows that are
+//! there: PostgreSQL's fast default. One that may differ from row to row rewrites them.
+
+use braid_storage::{Scalar, missing_value_of};
+use sqlparser::ast::{AlterColumnOperation, ColumnDef as SqlColumn, Expr};
+
+use super::altered_table::{AlteredTable, NewValues, store_error};
+use crate::dml::assignment::Assignment;
+use crate::dml::defaults::{bound_default, default_syntax};
+use crate::front_end::StatementFacts;
+use crate::notices::Notice;
+use crate::sequences::check_owns_no_sequence;
+use crate::statement_context::StatementContext;
+use crate::table::check_constraints::with_renamed_column;
+use crate::table::definition::{ColumnConstraints, UnenforcedKeys, column_def, default_text};
+use crate::{EngineError, SqlState};
+
+/// The names of PostgreSQL's system columns, which no other column may have.
+const SYSTEM_COLUMNS: [&str; 6] = ["tableoid", "ctid", "xmin", "xmax", "cmin", "cmax"];
+
+/// Longest value that a column can have in rows from before it, in bytes. Longer ones are written into the rows.
+const MISSING_BYTES_MAX: usize = 65_536;
+
+/// What a new column has in rows that are there.
+enum OldRows {
+    Same(Option<Scalar>),
+    Computed(Box<Expr>),
+}
+
+impl AlteredTable {
+    /// `ADD [COLUMN] [IF NOT EXISTS]`
+    pub fn add_column(
+        &mut self,
+        context: &StatementContext,
+        written: &SqlColumn,
+        if_not_exists: bool,
+    ) -> Result<(), EngineError> {
+        let mut constraints = ColumnConstraints::default();
+        let unenforced = UnenforcedKeys::of(&context.settings());
+        let facts = StatementFacts::of(context);
+        check_owns_no_sequence(written)?;
+        let column = column_def(written, &mut constraints, unenforced, &facts)?;
+        let name = column.name.clone();
+        if if_not_exists && self.def.column(&name).is_some() {
+            let what = format!("column \"{name}\" of relation \"{}\" already exists", self.def.name);
+            context.raise(Notice::skipping(SqlState::DuplicateColumn, &what));
+            return Ok(());
+        }
+        check_name(&name)?;
+        let is_not_null = !column.nullable;
+        self.def = self.def.with_added_column(column).map_err(store_error)?;
+        let old_rows = self.old_rows(context)?;
+        let column = self.column(&name)?;
+        let id = column.id;
+        match old_rows {
+            OldRows::Same(value) => column.missing = value,
+            OldRows::Computed(default) => drop(self.new_values.insert(id, NewValues::Default(*default))),
+        }
+        if is_not_null {
+            self.forbid_nulls(&name)?;
+        }
+        self.add_key(constraints.keys.len(), id)?;
+        constraints.checks.iter().try_for_each(|check| self.add_check(context, check, true))
+    }
+
+    /// What the last column has in the rows that are there.
+    fn old_rows(&self, context: &StatementContext) -> Result<OldRows, EngineError> {
+        let Some(column) = self.def.columns.last() else { return Ok(OldRows::Same(None)) };
+        let (Some(default), Some(syntax)) = (bound_default(context, column)?, default_syntax(column)?) else {
+            return Ok(OldRows::Same(None));
+        };
+        if default.is_volatile() {
+            return Ok(OldRows::Computed(Box::new(syntax)));
+        }
+        let nullable = braid_storage::ColumnDef { nullable: true, ..column.clone() };
+        let def = braid_storage::TableDef { columns: vec![nullable], primary_key: Vec::new(), ..self.def.clone() };
+        let assignment = Assignment::new(&def.into(), &context.settings());
+        let value = assignment.convert_column(0, &default.values(1)?)?;
+        let value = missing_value_of(value.as_ref(), column.column_type);
+        let value = value.map_err(|error| EngineError::internal(error.to_string()))?;
+        match &value {
+            Some(Scalar::Bytes(bytes)) if bytes.len() > MISSING_BYTES_MAX => Ok(OldRows::Computed(Box::new(syntax))),
+            _ => Ok(OldRows::Same(value)),
+        }
+    }
+
+    /// PRIMARY KEY of a new column.
+    fn add_key(&mut self, key_count: usize, id: braid_base::ColumnId) -> Result<(), EngineError> {
+        if key_count == 0 {
+            return Ok(());
+        }
+        if !self.def.primary_key.is_empty() {
+            let message = format!("multiple primary keys for table \"{}\" are not allowed", self.def.name);
+            return Err(EngineError::new(SqlState::InvalidTableDefinition, message));
+        }
+        self.def.primary_key.push(id);
+        Ok(())
+    }
+
+    /// `DROP [COLUMN] [IF EXISTS]`
+    pub fn drop_column(&mut self, context: &StatementContext, name: &str, if_exists: bool) -> Result<(), EngineError> {
+        if if_exists && self.def.column(name).is_none() {
+            let what = format!("column \"{name}\" of relation \"{}\" does not exist", self.def.name);
+            context.raise(Notice::skipping(SqlState::SuccessfulCompletion, &what));
+            return Ok(());
+        }
+        self.def = self.def.without_column(name).map_err(store_error)?;
+        Ok(())
+    }
+
+    /// `RENAME [COLUMN] … TO …`
+    pub fn rename_column(&mut self, from: &str, to: &str) -> Result<(), EngineError> {
+        if self.def.column(from).is_none() {
+            return Err(EngineError::new(SqlState::UndefinedColumn, format!("column \"{from}\" does not exist")));
+        }
+        check_name(to)?;
+        let mut def = self.def.with_renamed_column(from, to).map_err(store_error)?;
+        for check in &mut def.checks {
+            *check = with_renamed_column(check, from, to)?;
+        }
+        self.def = def;
+        Ok(())
+    }
+
+    /// `ALTER [COLUMN] …`
+    pub fn alter_column(
+        &mut self,
+        context: &StatementContext,
+        name: &str,
+        change: &AlterColumnOperation,
+    ) -> Result<(), EngineError> {
+        use AlterColumnOperation as Change;
+        if !matches!(change, Change::SetNotNull) {
+            self.check_no_identity(context, name)?;
+        }
+        match change {
+            Change::SetNotNull => self.forbid_nulls(name),
+            Change::DropNotNull => self.allow_nulls(name),
+            Change::SetDefault { value } => self.set_default(context, name, value),
+            Change::DropDefault => {
+                self.column(name)?.default = None;
+                Ok(())
+            }
+            Change::SetDataType { data_type, using, .. } => self.set_type(context, name, data_type, using.as_ref()),
+            Change::AddGenerated { .. } => Err(EngineError::unsupported("identity columns are not supported")),
+        }
+    }
+
+    /// An identity column keeps its default, its type and NOT NULL.
+    fn check_no_identity(&mut self, context: &StatementContext, name: &str) -> Result<(), EngineError> {
+        let (table, column) = (self.def.id, self.column(name)?.id);
+        match context.snapshot().identity_of(table, column) {
+            Some(_) => Err(EngineError::unsupported(format!(
+                "column \"{name}\" is an identity column, which cannot be altered"
+            ))),
+            None => Ok(()),
+        }
+    }
+
+    fn allow_nulls(&mut self, name: &str) -> Result<(), EngineError> {
+        let id = self.column(name)?.id;
+        if self.def.primary_key.contains(&id) {
+            let message = format!("column \"{name}\" is in a primary key");
+            return Err(EngineError::new(SqlState::InvalidTableDefinition, message));
+        }
+        self.column(name)?.nullable = true;
+        Ok(())
+    }
+
+    fn set_default(&mut self, context: &StatementContext, name: &str, value: &Expr) -> Result<(), EngineError> {
+        let text = default_text(value, &StatementFacts::of(context))?;
+        let column = self.column(name)?;
+        column.default = Some(text);
+        bound_default(context, column).map(drop)
+    }
+}
+
+fn check_name(name: &str) -> Result<(), EngineError> {
+    if SYSTEM_COLUMNS.contains(&name) {
+        let message = format!("column name \"{name}\" conflicts with a system column name");
+        return Err(EngineError::new(SqlState::DuplicateColumn, message));
+    }
+    Ok(())
+}

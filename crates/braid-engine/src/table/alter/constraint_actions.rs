@@ -1,0 +1,93 @@
+//! ADD, DROP, RENAME and VALIDATE of constraints.
+
+use std::sync::Arc;
+
+use super::altered_table::AlteredTable;
+use crate::dml::row_checks::bound_check;
+use crate::notices::Notice;
+use crate::statement_context::StatementContext;
+use crate::table::check_constraints::new_check;
+use crate::table::definition::WrittenCheck;
+use crate::{EngineError, SqlState};
+use braid_storage::CheckDef;
+
+impl AlteredTable {
+    /// `ADD [CONSTRAINT …] CHECK (…) [NOT VALID]`
+    pub(super) fn add_check(
+        &mut self,
+        context: &StatementContext,
+        written: &WrittenCheck,
+        validated: bool,
+    ) -> Result<(), EngineError> {
+        let check = new_check(context, &context.snapshot(), &self.def, written)?;
+        if validated {
+            self.unverified.push(check.name.clone());
+        }
+        self.def.checks.push(CheckDef { validated, ..check });
+        Ok(())
+    }
+
+    /// `DROP CONSTRAINT [IF EXISTS]`
+    pub(super) fn drop_constraint(
+        &mut self,
+        context: &StatementContext,
+        name: &str,
+        if_exists: bool,
+    ) -> Result<(), EngineError> {
+        if let Some(at) = self.def.checks.iter().position(|check| check.name == name) {
+            self.def.checks.remove(at);
+            self.unverified.retain(|other| other != name);
+            return Ok(());
+        }
+        if !self.def.primary_key.is_empty() && name == format!("{}_pkey", self.def.name) {
+            return Err(EngineError::unsupported("dropping a primary key is not supported"));
+        }
+        let missing = self.no_constraint(name, "of relation");
+        match if_exists {
+            true => context.raise(Notice::skipping(SqlState::SuccessfulCompletion, missing.message())),
+            false => return Err(missing),
+        }
+        Ok(())
+    }
+
+    /// `RENAME CONSTRAINT … TO …`
+    pub(super) fn rename_constraint(&mut self, from: &str, to: &str) -> Result<(), EngineError> {
+        let missing = self.no_constraint(from, "for table");
+        let at = self.def.checks.iter().position(|check| check.name == from).ok_or(missing)?;
+        if self.def.checks.iter().any(|check| check.name == to) {
+            let message = format!("constraint \"{to}\" for relation \"{}\" already exists", self.def.name);
+            return Err(EngineError::new(SqlState::DuplicateObject, message));
+        }
+        to.clone_into(&mut self.def.checks[at].name);
+        Ok(())
+    }
+
+    /// `VALIDATE CONSTRAINT`
+    pub(super) fn validate_constraint(&mut self, name: &str) -> Result<(), EngineError> {
+        let missing = self.no_constraint(name, "of relation");
+        let check = self.def.checks.iter_mut().find(|check| check.name == name).ok_or(missing)?;
+        if !check.validated {
+            check.validated = true;
+            self.unverified.push(name.to_owned());
+        }
+        Ok(())
+    }
+
+    fn no_constraint(&self, name: &str, of: &str) -> EngineError {
+        let message = format!("constraint \"{name}\" {of} \"{}\" does not exist", self.def.name);
+        EngineError::new(SqlState::UndefinedObject, message)
+    }
+
+    /// Binds the constraints of a column that has another type, which its rows must satisfy again.
+    pub(super) fn recheck(&mut self, context: &StatementContext, name: &str) -> Result<(), EngineError> {
+        let def = Arc::new(self.def.clone());
+        let Some((id, _)) = def.column(name) else { return Ok(()) };
+        for check in def.checks.iter().filter(|check| check.columns.contains(&id)) {
+            bound_check(context, &def, check)?;
+            if check.validated && !self.unverified.contains(&check.name) {
+                self.unverified.push(check.name.clone());
+            }
+        }
+        Ok(())
+    }
+}

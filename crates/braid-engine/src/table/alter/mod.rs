@@ -1,0 +1,116 @@
+//! ALTER TABLE: columns are added, dropped, renamed, and get other types, defaults and NOT NULL; so are check constraints; tables are
+//! renamed.
+//!
+//! The actions of a statement make one new definition, in PostgreSQL's passes: what drops comes first, then changes of types, then
+//! new columns, then defaults and NOT NULL. Rows are rewritten only where their values change; all else changes the definition alone
+//! ([`braid_storage::WriteSet::alter_table`]).
+//!
+//! | module | contents |
+//! |---|---|
+//! | [`passes`] | the actions in PostgreSQL's order |
+//! | [`altered_table`] | the new definition, and how the values of its columns are made |
+//! | [`column_actions`] | ADD, DROP, ALTER and RENAME of columns |
+//! | [`constraint_actions`] | ADD, DROP, RENAME and VALIDATE of constraints |
+//! | [`column_types`] | ALTER COLUMN … TYPE |
+//! | [`rewriting`] | the rows with their new values |
+
+mod altered_table;
+mod column_actions;
+mod column_types;
+mod constraint_actions;
+mod passes;
+mod rewriting;
+
+use sqlparser::ast::{AlterTable, AlterTableOperation, ObjectName, RenameTableNameKind, TableConstraint};
+
+use super::definition::written_check;
+use crate::names::fold;
+use crate::notices::Notice;
+use crate::statement_context::StatementContext;
+use crate::table_names::{Named, named_table};
+use crate::{EngineError, Outcome, SqlState, Statement};
+use altered_table::AlteredTable;
+use passes::in_passes;
+use rewriting::altered_rows;
+
+/// `ALTER TABLE [IF EXISTS] [ONLY] t …`
+///
+/// # Errors
+/// For a table that does not exist or is none of users' tables, for what its actions are refused for, and what writing and commits fail
+/// with. Nothing is changed then.
+pub(crate) async fn alter_table(
+    context: &StatementContext,
+    statement: &Statement,
+    alter: &AlterTable,
+) -> Result<Outcome, EngineError> {
+    if alter.location.is_some() || alter.on_cluster.is_some() || alter.table_type.is_some() {
+        return Err(EngineError::unsupported("this form of ALTER TABLE is not supported"));
+    }
+    context.settle_writes().await?;
+    let states = context.states();
+    let def = match named_table(context, &states.1, &alter.name)? {
+        Named::Nothing(_, table) if alter.if_exists => {
+            let what = format!("relation \"{table}\" does not exist");
+            context.raise(Notice::skipping(SqlState::SuccessfulCompletion, &what));
+            return Ok(Outcome::done("ALTER TABLE"));
+        }
+        named => named.into_altered()?,
+    };
+    let unknown = || EngineError::internal("a table that was found is gone");
+    let mut altered = AlteredTable::of(states.1.by_id(def.id).ok_or_else(unknown)?);
+    for action in in_passes(&alter.operations)? {
+        apply(context, &mut altered, action)?;
+    }
+    if altered.is_changed() {
+        let rows = altered_rows(context, statement, &mut altered).await?;
+        context.alter_table(&states, altered.into_definition(), rows).await?;
+        drop(states);
+        context.keep_changes().await?;
+    }
+    Ok(Outcome::done("ALTER TABLE"))
+}
+
+fn apply(
+    context: &StatementContext,
+    altered: &mut AlteredTable,
+    action: &AlterTableOperation,
+) -> Result<(), EngineError> {
+    use AlterTableOperation as Action;
+    match action {
+        Action::AddColumn { column_def, if_not_exists, column_position: None, .. } => {
+            altered.add_column(context, column_def, *if_not_exists)
+        }
+        Action::DropColumn { column_names, if_exists, .. } => {
+            column_names.iter().try_for_each(|name| altered.drop_column(context, &fold(name), *if_exists))
+        }
+        Action::RenameColumn { old_column_name, new_column_name } => {
+            altered.rename_column(&fold(old_column_name), &fold(new_column_name))
+        }
+        Action::AddConstraint { constraint: TableConstraint::Check(check), not_valid } => {
+            altered.add_check(context, &written_check(check, check.name.as_ref())?, !not_valid)
+        }
+        Action::DropConstraint { name, if_exists, .. } => altered.drop_constraint(context, &fold(name), *if_exists),
+        Action::RenameConstraint { old_name, new_name } => altered.rename_constraint(&fold(old_name), &fold(new_name)),
+        Action::ValidateConstraint { name } => altered.validate_constraint(&fold(name)),
+        Action::RenameTable { table_name: RenameTableNameKind::To(name) } => altered.rename(new_name(name)?),
+        Action::AlterColumn { column_name, op } => altered.alter_column(context, &fold(column_name), op),
+        other => Err(EngineError::unsupported(format!("ALTER TABLE … {} is not supported", words_of(other)))),
+    }
+}
+
+/// The first words of an action, for its refusal.
+fn words_of(action: &AlterTableOperation) -> String {
+    let text = action.to_string();
+    text.split_whitespace()
+        .take_while(|word| word.chars().all(|c| c.is_ascii_uppercase()))
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+/// The name that a table is to get, which has no schema.
+fn new_name(name: &ObjectName) -> Result<String, EngineError> {
+    match &name.0[..] {
+        [part] if let Some(ident) = part.as_ident() => Ok(fold(ident)),
+        _ => Err(EngineError::new(SqlState::SyntaxError, "syntax error at or near \".\"")),
+    }
+}

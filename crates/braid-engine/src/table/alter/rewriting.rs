@@ -1,0 +1,181 @@
+//! The rows of a table with the values of its new definition: those of a query over the rows that are there.
+
+use std::sync::Arc;
+
+use arrow::array::Array;
+use arrow::record_batch::RecordBatch;
+use braid_sql::syntax::{SqlDialect, parser_of};
+use braid_sql::tables::{CHANGED_TABLE_SCHEMA, ROW_IDS};
+use braid_storage::{AlteredRows, ColumnChangeError, ColumnDef, ColumnType, TableDef};
+use sqlparser::ast::{
+    Expr, Ident, ObjectName, ObjectNamePart, Query, SelectItem, SetExpr, Statement as Syntax, TableFactor,
+};
+
+use super::altered_table::{AlteredTable, NewValues, store_error};
+use super::column_types::check_cast_default;
+use crate::bound_parameters::BoundParameters;
+use crate::dml::assignment::Assignment;
+use crate::dml::row_checks::RowChecks;
+use crate::front_end::{self, StoredIn};
+use crate::names::SCHEMA_NAME;
+use crate::statement_context::StatementContext;
+use crate::statement_limits::StatementSize;
+use crate::{EngineError, SqlState, Statement};
+use braid_catalog::column_types::sql_type_of;
+use braid_sql::SqlType;
+use braid_sql::types::type_names::format_type;
+
+/// What becomes of the rows of a table.
+///
+/// # Errors
+/// For values that have none of the new type, nulls in columns without nulls, and what queries and writing fail with.
+pub(super) async fn altered_rows(
+    context: &StatementContext,
+    statement: &Statement,
+    altered: &mut AlteredTable,
+) -> Result<AlteredRows, EngineError> {
+    if altered.is_rewritten() {
+        // All rows will have values of all columns.
+        altered.def.columns.iter_mut().for_each(|column| column.missing = None);
+    } else if altered.unverified.is_empty() {
+        return Ok(AlteredRows::Kept);
+    }
+    let def = Arc::new(altered.def.clone());
+    let id = ColumnDef { nullable: false, ..ColumnDef::new(ROW_IDS, ColumnType::BigInt) };
+    let columns = std::iter::once(&id).chain(&def.columns);
+    let stored_in = StoredIn::new(columns, Vec::new()).with_rows(query(altered)?);
+    let none = BoundParameters::none();
+    let started = front_end::start_insert(context, statement, &stored_in, &none).await;
+    let mut rows = started.map_err(|error| in_words_of_alter(error, altered))?;
+    for column in def.columns.iter().filter(|column| altered.new_values.contains_key(&column.id)) {
+        check_cast_default(context, column)?;
+    }
+    let assignment = Assignment::new(&def, &context.settings());
+    let sources: Vec<Option<usize>> = (1..=def.columns.len()).map(Some).collect();
+    let checks = RowChecks::of(context, &def)?;
+    let mut appender = altered.is_rewritten().then(|| context.append(&def));
+    while let Some(batch) = rows.next().await {
+        let batch = batch?;
+        check_nulls(&def, &batch)?;
+        let batch = assignment.convert(&batch, &sources)?;
+        if let Some(name) = checks.violated(&altered.unverified, &batch)? {
+            return Err(violated(&def.name, name));
+        }
+        if let Some(appender) = &mut appender {
+            appender.append(batch).await?;
+        }
+    }
+    match appender {
+        Some(appender) => Ok(AlteredRows::Replaced(appender.finish().await?)),
+        None => Ok(AlteredRows::Checked),
+    }
+}
+
+fn violated(table: &str, name: &str) -> EngineError {
+    let message = format!("check constraint \"{name}\" of relation \"{table}\" is violated by some row");
+    EngineError::new(SqlState::CheckViolation, message).about_constraint(SCHEMA_NAME, table, name)
+}
+
+/// Checks that columns without nulls have none. The first column of a batch is the identity of its rows.
+fn check_nulls(def: &TableDef, batch: &RecordBatch) -> Result<(), EngineError> {
+    let columns = def.columns.iter().zip(&batch.columns()[1..]);
+    match columns.into_iter().find(|(column, values)| !column.nullable && values.null_count() > 0) {
+        Some((column, _)) => {
+            let (table, column) = (def.name.clone(), column.name.clone());
+            Err(store_error(ColumnChangeError::ContainsNulls { table, column }))
+        }
+        None => Ok(()),
+    }
+}
+
+/// The identities of the rows, then their values in the columns of the new definition.
+fn query(altered: &AlteredTable) -> Result<Query, EngineError> {
+    let before = &altered.before().def;
+    let quoted = |name: &str| Ident::with_quote('"', name);
+    let mut query = simplest_query()?;
+    let SetExpr::Select(select) = &mut *query.body else { return Err(no_query()) };
+    let Some(TableFactor::Table { name, alias, .. }) = select.from.first_mut().map(|from| &mut from.relation) else {
+        return Err(no_query());
+    };
+    *name = ObjectName(vec![
+        ObjectNamePart::Identifier(quoted(CHANGED_TABLE_SCHEMA)),
+        ObjectNamePart::Identifier(quoted(&before.name)),
+    ]);
+    *alias = None;
+    let id = Expr::CompoundIdentifier(vec![quoted(ROW_IDS), quoted(ROW_IDS)]);
+    let mut values = vec![id];
+    for column in &altered.def.columns {
+        values.push(match (altered.new_values.get(&column.id), before.column_by_id(column.id)) {
+            (Some(NewValues::Using(value)), _) => {
+                refuse_subqueries(value)?;
+                Expr::Nested(Box::new(value.clone()))
+            }
+            (Some(NewValues::Default(value)), _) => Expr::Nested(Box::new(value.clone())),
+            (_, Some(old)) => Expr::CompoundIdentifier(vec![quoted(&before.name), quoted(&old.name)]),
+            (_, None) => added_value(column)?,
+        });
+    }
+    select.projection = values.into_iter().map(SelectItem::UnnamedExpr).collect();
+    Ok(query)
+}
+
+/// The value of a column that is added, whose default is the same for all rows.
+fn added_value(column: &ColumnDef) -> Result<Expr, EngineError> {
+    let null = || Expr::Value(sqlparser::ast::Value::Null.with_empty_span());
+    Ok(crate::dml::defaults::default_syntax(column)?.map_or_else(null, |value| Expr::Nested(Box::new(value))))
+}
+
+fn refuse_subqueries(value: &Expr) -> Result<(), EngineError> {
+    match StatementSize::of(value).subquery_depth {
+        0 => Ok(()),
+        _ => Err(EngineError::unsupported("cannot use subquery in transform expression")),
+    }
+}
+
+/// The error of a query in the words of ALTER TABLE.
+fn in_words_of_alter(error: EngineError, altered: &AlteredTable) -> EngineError {
+    let mismatch = |column: &ColumnDef| {
+        let new = format_type(SqlType::of(sql_type_of(column.column_type).id));
+        let (message, hint) = match altered.new_values.get(&column.id)? {
+            NewValues::Cast => (
+                format!("column \"{}\" cannot be cast automatically to type {new}", column.name),
+                format!(
+                    "You might need to specify \"USING {}::{}\".",
+                    column.name,
+                    format_type(sql_type_of(column.column_type))
+                ),
+            ),
+            NewValues::Using(_) => (
+                format!(
+                    "result of USING clause for column \"{}\" cannot be cast automatically to type {new}",
+                    column.name
+                ),
+                "You might need to add an explicit cast.".to_owned(),
+            ),
+            NewValues::Default(_) => return None,
+        };
+        let is_of = error.message().starts_with(&format!("column \"{}\" is of type", column.name));
+        is_of.then(|| EngineError::new(SqlState::DatatypeMismatch, message).with_hint(hint))
+    };
+    if error.state() == SqlState::DatatypeMismatch
+        && let Some(error) = altered.def.columns.iter().find_map(mismatch)
+    {
+        return error;
+    }
+    error.reworded(|message| message.replace("not allowed in UPDATE", "not allowed in transform expressions"))
+}
+
+/// A query to be filled.
+fn simplest_query() -> Result<Query, EngineError> {
+    const TEXT: &str = "SELECT 1 FROM t";
+    let dialect = SqlDialect::for_text(TEXT);
+    let parsed = parser_of(&dialect, TEXT).and_then(|mut parser| parser.parse_statement());
+    match parsed {
+        Ok(Syntax::Query(query)) => Ok(*query),
+        _ => Err(no_query()),
+    }
+}
+
+fn no_query() -> EngineError {
+    EngineError::internal("the simplest query is not read")
+}

@@ -1,0 +1,178 @@
+//! CHECK: constraints get names, are kept as texts, and follow the names of their columns.
+//!
+//! A text has the names of columns without that of the table, so that it means the same after the table is renamed.
+
+use std::sync::Arc;
+
+use braid_base::{ColumnId, TableId};
+use braid_sql::syntax::walk::{Rewrite, Tree};
+use braid_storage::{Catalog, CheckDef, NewTable, TableDef};
+use sqlparser::ast::{Expr, Ident};
+use sqlparser::keywords::ALL_KEYWORDS;
+
+use super::definition::{WrittenCheck, condition_text};
+use crate::dml::row_checks::{bound_check, check_syntax};
+use crate::names::{NAME_BYTES_MAX, SCHEMA_NAME, fold};
+use crate::statement_context::StatementContext;
+use crate::{EngineError, SqlState};
+
+/// The constraints of a table that is to be created.
+///
+/// # Errors
+/// Those of their conditions, and for a name that comes twice.
+pub(crate) fn checks_of_new_table(
+    context: &StatementContext,
+    table: &NewTable,
+    written: &[WrittenCheck],
+) -> Result<Vec<CheckDef>, EngineError> {
+    let NewTable { name, mut columns, primary_key } = table.clone();
+    columns.iter_mut().zip(0..).for_each(|(column, id)| column.id = ColumnId(id));
+    let next_column_id = u16::try_from(columns.len()).unwrap_or(u16::MAX);
+    let mut def = TableDef { id: TableId(u32::MAX), name, columns, primary_key, next_column_id, checks: Vec::new() };
+    let named = written.iter().filter_map(|check| check.name.as_ref());
+    let named: Vec<&String> = named.collect();
+    if let Some(twice) = named.iter().enumerate().find(|(at, name)| named[..*at].contains(name)).map(|(_, name)| name) {
+        let message = format!("check constraint \"{twice}\" already exists");
+        return Err(EngineError::new(SqlState::DuplicateObject, message));
+    }
+    let snapshot = context.snapshot();
+    for check in written {
+        let check = new_check(context, &snapshot, &def, check)?;
+        def.checks.push(check);
+    }
+    Ok(def.checks)
+}
+
+/// A constraint to be added to a table, with a name: the one that is written, or PostgreSQL's.
+///
+/// # Errors
+/// Those of its condition, and for a name that the table has.
+pub(crate) fn new_check(
+    context: &StatementContext,
+    catalog: &Catalog,
+    def: &TableDef,
+    written: &WrittenCheck,
+) -> Result<CheckDef, EngineError> {
+    let mut condition = written.condition.clone();
+    condition.rewrite(&mut WithoutTable { table: &def.name });
+    let condition = condition_text(&condition)?;
+    let given = written.name.clone().unwrap_or_default();
+    if def.checks.iter().any(|check| check.name == given) {
+        let message = format!("constraint \"{given}\" for relation \"{}\" already exists", def.name);
+        return Err(EngineError::new(SqlState::DuplicateObject, message));
+    }
+    let mut check = CheckDef { name: given, condition, columns: Vec::new(), validated: true };
+    let bound = bound_check(context, &Arc::new(def.clone()), &check)?;
+    check.columns = bound.columns().map(|at| def.columns[at].id).collect();
+    if written.name.is_none() {
+        let only = match &check.columns[..] {
+            [only] => def.column_by_id(*only).map(|column| column.name.as_str()),
+            _ => None,
+        };
+        check.name = chosen_name(catalog, def, only);
+    }
+    Ok(check)
+}
+
+/// `table_column_check`, or `table_check` for a condition of no or of several columns; with a number if the name is taken.
+fn chosen_name(catalog: &Catalog, def: &TableDef, column: Option<&str>) -> String {
+    let others = catalog.tables().flat_map(|table| &table.def.checks).chain(&def.checks);
+    let taken: Vec<&str> = others.map(|check| check.name.as_str()).collect();
+    let names = std::iter::once(String::new()).chain((1..).map(|number: u32| number.to_string()));
+    let mut names = names.map(|number| shortened(&def.name, column, &format!("check{number}")));
+    names.find(|name| !taken.contains(&name.as_str())).unwrap_or_default()
+}
+
+/// The parts with underscores between them, of which the longer one is cut to the length of a name.
+fn shortened(table: &str, column: Option<&str>, label: &str) -> String {
+    let (mut table, mut column) = (table, column);
+    let length = |table: &str, column: Option<&str>| table.len() + column.map_or(0, |name| name.len() + 1);
+    while length(table, column) + 1 + label.len() > NAME_BYTES_MAX {
+        match &mut column {
+            Some(column) if column.len() >= table.len() => {
+                *column = &column[..column.floor_char_boundary(column.len() - 1)]
+            }
+            _ => table = &table[..table.floor_char_boundary(table.len() - 1)],
+        }
+    }
+    [Some(table), column, Some(label)].into_iter().flatten().collect::<Vec<_>>().join("_")
+}
+
+/// The condition of a constraint in which a column has another name.
+///
+/// # Errors
+/// When it does not parse.
+pub(crate) fn with_renamed_column(check: &CheckDef, from: &str, to: &str) -> Result<CheckDef, EngineError> {
+    let mut syntax = check_syntax(check)?;
+    syntax.rewrite(&mut Renamed { from, to });
+    Ok(CheckDef { condition: syntax.to_string(), ..check.clone() })
+}
+
+/// Takes the name of the table away.
+struct WithoutTable<'a> {
+    table: &'a str,
+}
+
+impl Rewrite for WithoutTable<'_> {
+    fn enter_expression(&mut self, expression: &mut Expr) {
+        let Expr::CompoundIdentifier(parts) = expression else { return };
+        let column = match &parts[..] {
+            [table, column] if fold(table) == self.table => column,
+            [schema, table, column] if fold(schema) == SCHEMA_NAME && fold(table) == self.table => column,
+            _ => return,
+        };
+        *expression = Expr::Identifier(column.clone());
+    }
+}
+
+/// Gives a column another name.
+struct Renamed<'a> {
+    from: &'a str,
+    to: &'a str,
+}
+
+impl Rewrite for Renamed<'_> {
+    fn enter_expression(&mut self, expression: &mut Expr) {
+        if let Expr::Identifier(name) = expression
+            && fold(name) == self.from
+        {
+            *name = written_name(self.to);
+        }
+    }
+}
+
+/// A name as it is written: quoted if it might be read as something else.
+fn written_name(name: &str) -> Ident {
+    let is_plain = name.starts_with(|c: char| c.is_ascii_lowercase() || c == '_')
+        && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
+    let is_keyword = ALL_KEYWORDS.binary_search(&name.to_ascii_uppercase().as_str()).is_ok();
+    if is_plain && !is_keyword { Ident::new(name) } else { Ident::with_quote('"', name) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn renamed(condition: &str, to: &str) -> String {
+        let check =
+            CheckDef { name: "c".to_owned(), condition: condition.to_owned(), columns: Vec::new(), validated: true };
+        with_renamed_column(&check, "a", to).unwrap().condition
+    }
+
+    #[test]
+    fn a_condition_follows_the_name_of_its_column() {
+        assert_eq!(renamed("a > 0 AND b < A", "c"), "c > 0 AND b < c");
+        assert_eq!(renamed("\"A\" > a", "My Column"), "\"A\" > \"My Column\"");
+        assert_eq!(renamed("a > 0", "x1"), "x1 > 0");
+        assert_eq!(renamed("lower(a) = 'a'", "select"), "lower(\"select\") = 'a'");
+    }
+
+    #[test]
+    fn names_are_made_as_postgresql_makes_them() {
+        assert_eq!(shortened("t", Some("a"), "check"), "t_a_check");
+        assert_eq!(shortened("t", None, "check2"), "t_check2");
+        let (table, column) = ("t".repeat(63), "c".repeat(40));
+        let name = shortened(&table, Some(&column), "check");
+        assert_eq!((name.len(), name), (63, format!("{}_{}_check", "t".repeat(28), "c".repeat(28))));
+    }
+}
