@@ -1,4 +1,4 @@
-//! The catalog: all tables and enumerated types of one state of the database, by name and by id.
+//! The catalog: all tables, views and enumerated types of one state of the database, by name and by id.
 //!
 //! A [`Catalog`] never changes. A commit makes a new one that shares the versions of the tables it did not touch, and
 //! swaps it in; holders of the old one go on seeing the old tables.
@@ -11,7 +11,8 @@ use std::sync::Arc;
 use braid_base::{ColumnId, EnumType, EnumTypeId, EnumTypeRef, TableId};
 
 use crate::manifest::{ManifestHeader, encode_table, encode_types};
-use crate::{ColumnDef, ColumnType, DistinctCount, StoreError, TableDef, TableVersion};
+use crate::view_set::Views;
+use crate::{ColumnDef, ColumnType, DistinctCount, StoreError, TableDef, TableVersion, ViewDef};
 
 /// What CREATE TABLE asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,6 +33,8 @@ pub struct Catalog {
     ids: HashMap<String, TableId>,
     types: Arc<BTreeMap<u32, CatalogType>>,
     types_changed: u64,
+    views: Arc<Views>,
+    views_changed: u64,
 }
 
 /// An enumerated type of a catalog.
@@ -59,8 +62,9 @@ impl Catalog {
         entries: impl IntoIterator<Item = TableEntry>,
     ) -> Self {
         let types = Arc::new(types);
-        let mut catalog =
-            Self { sequence, entries: BTreeMap::new(), ids: HashMap::new(), types, types_changed: sequence };
+        let (entries_by_id, ids, views) = Default::default();
+        let (types_changed, views_changed) = (sequence, sequence);
+        let mut catalog = Self { sequence, entries: entries_by_id, ids, types, types_changed, views, views_changed };
         entries.into_iter().for_each(|entry| catalog.insert(entry));
         catalog
     }
@@ -106,6 +110,26 @@ impl Catalog {
         self.types_changed
     }
 
+    /// All views.
+    pub fn views(&self) -> &Views {
+        &self.views
+    }
+
+    /// Number of the commit that last changed the views, or of the state that was opened.
+    pub fn views_changed(&self) -> u64 {
+        self.views_changed
+    }
+
+    /// Whether an enumerated type, or the array type of one, has this name.
+    pub fn has_type(&self, name: &str) -> bool {
+        self.types.values().any(|known| known.definition.name == name || known.definition.array_name == name)
+    }
+
+    /// Whether an enumerated type, or the array type of one, has this oid.
+    pub(crate) fn has_type_of_oid(&self, oid: u32) -> bool {
+        self.types.values().any(|known| known.definition.oid == oid || known.definition.array_oid == oid)
+    }
+
     /// The columns of an enumerated type, with their tables.
     pub fn columns_of_type(&self, id: EnumTypeId) -> impl Iterator<Item = (&TableDef, &ColumnDef)> {
         let columns =
@@ -115,9 +139,7 @@ impl Catalog {
 
     /// Checks that a new table has a name that no type has, and columns of types that exist.
     pub(crate) fn check_types_of(&self, def: &TableDef) -> Result<(), StoreError> {
-        let is_named =
-            |known: &CatalogType| known.definition.name == def.name || known.definition.array_name == def.name;
-        if self.types.values().any(is_named) {
+        if self.has_type(&def.name) {
             return Err(StoreError::TypeExists { name: def.name.clone() });
         }
         for column in &def.columns {
@@ -144,6 +166,12 @@ impl Catalog {
     pub(crate) fn set_types(&mut self, types: BTreeMap<u32, CatalogType>) {
         self.types = Arc::new(types);
         self.types_changed = self.sequence;
+    }
+
+    /// Puts these views in the place of its own.
+    pub(crate) fn set_views(&mut self, views: BTreeMap<TableId, Arc<ViewDef>>) {
+        self.views = Arc::new(Views::new(views));
+        self.views_changed = self.sequence;
     }
 
     /// Makes the definitions of this state those that all statements see.
@@ -184,7 +212,8 @@ impl Catalog {
 
     /// The bytes of the manifest of this state.
     pub(crate) fn manifest_bytes(&self, next_file_id: u64, next_table_id: u32, next_type_oid: u32) -> Vec<u8> {
-        let types = encode_types(next_type_oid, self.types.values().map(|known| &*known.definition));
+        let mut types = encode_types(next_type_oid, self.types.values().map(|known| &*known.definition));
+        types.extend_from_slice(self.views.section());
         let header = ManifestHeader { sequence: self.sequence, next_file_id, next_table_id };
         header.assemble(&types, self.entries.values().map(|entry| entry.section.as_slice()))
     }

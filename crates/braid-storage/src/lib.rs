@@ -27,6 +27,9 @@
 //! | `store` | a data directory that is open: its tables |
 //! | `column_changes`, `column_change_error` | ALTER TABLE of columns |
 //! | `type_changes` | CREATE, ALTER and DROP TYPE |
+//! | `views`, `view_set` | what a view is; all of a state |
+//! | `view_checks` | whether what views read is there |
+//! | `view_changes` | CREATE, ALTER and DROP VIEW |
 //! | `table_appender` | rows on their way into a table |
 //! | `write_set` | what a transaction changes, what its statements see of it, and its commit |
 //! | `check` | whether everything on disk is as it was written |
@@ -67,6 +70,10 @@ mod table;
 mod table_appender;
 mod type_changes;
 mod types;
+mod view_changes;
+mod view_checks;
+mod view_set;
+mod views;
 mod write_set;
 mod zone_map;
 
@@ -99,5 +106,10 @@ pub use table::{ChunkMeta, ColumnDef, FileRange, SegmentMeta, SegmentPlace, Tabl
 pub use table_appender::{AppendedRows, TableAppender};
 pub use type_changes::TypeChanges;
 pub use types::{ColumnType, NUMERIC_OID, PhysicalType, SQL_TYPE_KEY};
+pub use view_changes::ViewChanges;
+pub use view_set::Views;
+pub use views::{
+    SourceColumn, SourceRelation, VIEW_TEXT_BYTES_MAX, ViewColumn, ViewDef, ViewKind, ViewSize, ViewSource,
+};
 pub use write_set::WriteSet;
 pub use zone_map::{Verdict, ZoneMap};

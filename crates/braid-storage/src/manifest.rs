@@ -18,6 +18,7 @@
 //! | 48 | 4 | next table id |
 //! | 52 | 4 | number of tables |
 //! | 56 | | from version 4 on: the enumerated types, in the form of [`type_section`] |
+//! | | | from version 6 on: the views, in the form of [`view_section`] |
 //! | | | one section for each table |
 //! | length | | zeros up to a multiple of 4096 |
 //!
@@ -27,7 +28,8 @@
 //!
 //! The versions before are read as well; the next commit writes the present one. Version 1 has no sketches; versions 1 and 2
 //! have no numerics without a precision as integers; versions 1 to 3 have no enumerated types; versions 1 to 4 have no deleted
-//! rows, the ids of their columns are the columns' ordinals, and each of their chunks has a segment of each column.
+//! rows, the ids of their columns are the columns' ordinals, and each of their chunks has a segment of each column; versions 1 to 5
+//! have no views.
 //!
 //! Deliberately not done: guessing. A wrong checksum is an error, not a
 //! reason to fall back to an older state: rows whose commit was reported would be gone without a word.
@@ -39,6 +41,7 @@ mod scalars;
 mod sketch_section;
 mod table_section;
 mod type_section;
+mod view_section;
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -48,14 +51,15 @@ use braid_base::{ChunkId, EnumType, EnumTypeRef, SEGMENT_ALIGN_BYTES};
 
 use crate::checksum::checksum;
 use crate::data_file_header::DataFileId;
-use crate::{ColumnDef, ColumnType, DeletedRows, DistinctSketch, ManifestError, SegmentMeta, TableDef};
+use crate::{ColumnDef, ColumnType, DeletedRows, DistinctSketch, ManifestError, SegmentMeta, TableDef, ViewDef};
 
 use byte_reader::ByteReader;
 pub(crate) use table_section::encode_table;
 pub(crate) use type_section::encode_types;
+pub(crate) use view_section::encode_views;
 
 /// The version of the manifest's format that is written.
-pub const FORMAT_VERSION: u32 = 5;
+pub const FORMAT_VERSION: u32 = 6;
 
 /// The oldest version that is read.
 pub const FORMAT_VERSION_OLDEST: u32 = 1;
@@ -68,6 +72,8 @@ const HEADER_BYTES: usize = 56;
 
 /// The first version with enumerated types.
 const TYPES_SINCE: u32 = 4;
+/// The first version with views.
+const VIEWS_SINCE: u32 = 6;
 
 /// One state of the database, as plain data: files are named by id, nothing is opened.
 #[derive(Clone, Debug, PartialEq)]
@@ -82,6 +88,8 @@ pub struct Manifest {
     pub next_type_oid: u32,
     /// All enumerated types, by ascending oid.
     pub types: Vec<EnumType>,
+    /// All views, by ascending id.
+    pub views: Vec<ViewDef>,
     /// All tables, by ascending id. Their columns name types by their oids.
     pub tables: Vec<ManifestTable>,
 }
@@ -127,15 +135,17 @@ impl ManifestChunk {
 impl Manifest {
     /// The manifest of a new data directory.
     pub fn empty() -> Self {
-        let (types, tables) = (Vec::new(), Vec::new());
-        Self { sequence: 0, next_file_id: 1, next_table_id: 1, next_type_oid: FIRST_TYPE_OID, types, tables }
+        let (types, views, tables) = Default::default();
+        Self { sequence: 0, next_file_id: 1, next_table_id: 1, next_type_oid: FIRST_TYPE_OID, types, views, tables }
     }
 
     /// The bytes of the manifest file.
     pub fn encode(&self) -> Vec<u8> {
         let sections: Vec<Vec<u8>> = self.tables.iter().map(ManifestTable::encode).collect();
+        let mut first = encode_types(self.next_type_oid, self.types.iter());
+        first.append(&mut encode_views(self.views.iter()));
         ManifestHeader { sequence: self.sequence, next_file_id: self.next_file_id, next_table_id: self.next_table_id }
-            .assemble(&encode_types(self.next_type_oid, self.types.iter()), sections.iter().map(Vec::as_slice))
+            .assemble(&first, sections.iter().map(Vec::as_slice))
     }
 
     /// Reads the bytes of a manifest file, checking everything that can be checked without the data files.
@@ -175,6 +185,10 @@ impl Manifest {
             ..TYPES_SINCE => (FIRST_TYPE_OID, Vec::new()),
             _ => type_section::decode_types(&mut reader)?,
         };
+        let views = match version {
+            ..VIEWS_SINCE => Vec::new(),
+            _ => view_section::decode_views(&mut reader)?,
+        };
         let mut tables: Vec<ManifestTable> =
             Vec::with_capacity(reader.bounded_capacity(table_count, table_section::BYTES_MIN));
         let (mut names, mut files) = (HashSet::new(), HashSet::new());
@@ -203,7 +217,9 @@ impl Manifest {
         if reader.remaining() != 0 {
             return Err(reader.malformed(format!("{} bytes after the last table", reader.remaining())));
         }
-        Ok(Self { sequence, next_file_id, next_table_id, next_type_oid, types, tables })
+        let manifest = Self { sequence, next_file_id, next_table_id, next_type_oid, types, views, tables };
+        view_section::check_views(&reader, &manifest)?;
+        Ok(manifest)
     }
 }
 
@@ -234,11 +250,11 @@ pub(crate) struct ManifestHeader {
 }
 
 impl ManifestHeader {
-    /// The bytes of a manifest file made of `types`, which [`encode_types`] wrote, and of `sections`, which [`encode_table`] wrote, by
+    /// The bytes of a manifest file made of `first`, which [`encode_types`] and [`encode_views`] wrote, and of `sections`, which [`encode_table`] wrote, by
     /// ascending table id. Unchanged tables keep their section from commit to commit, so a small INSERT beside large tables costs a copy
     /// of them, not an encoding.
-    pub(crate) fn assemble<'a>(&self, types: &[u8], sections: impl Iterator<Item = &'a [u8]> + Clone) -> Vec<u8> {
-        let length = HEADER_BYTES + types.len() + sections.clone().map(<[u8]>::len).sum::<usize>();
+    pub(crate) fn assemble<'a>(&self, first: &[u8], sections: impl Iterator<Item = &'a [u8]> + Clone) -> Vec<u8> {
+        let length = HEADER_BYTES + first.len() + sections.clone().map(<[u8]>::len).sum::<usize>();
         let mut out = Vec::with_capacity(length.next_multiple_of(SEGMENT_ALIGN_BYTES));
         out.extend_from_slice(&MAGIC);
         out.extend_from_slice(&FORMAT_VERSION.to_le_bytes());
@@ -250,7 +266,7 @@ impl ManifestHeader {
         out.extend_from_slice(&self.next_table_id.to_le_bytes());
         out.extend_from_slice(&(sections.clone().count() as u32).to_le_bytes());
         assert_eq!(out.len(), HEADER_BYTES, "the header is as long as its table says");
-        out.extend_from_slice(types);
+        out.extend_from_slice(first);
         sections.for_each(|section| out.extend_from_slice(section));
         let sum = checksum(&out[CHECKED_FROM..]);
         out[16..24].copy_from_slice(&sum.to_le_bytes());

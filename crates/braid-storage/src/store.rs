@@ -167,6 +167,7 @@ fn remove_orphans(directory: &DataDirectory, manifest: &Manifest) -> Result<u64,
 fn open_tables(directory: &Arc<DataDirectory>, manifest: Manifest) -> Result<Catalog, StoreError> {
     let mut entries = Vec::with_capacity(manifest.tables.len());
     let types = open_types(manifest.types);
+    let views = manifest.views.into_iter().map(|view| (view.id, Arc::new(view))).collect();
     for table in manifest.tables {
         let ManifestTable { mut def, next_chunk_id, sequence, chunks, sketches } = table;
         resolve_types(&mut def, &types);
@@ -190,7 +191,9 @@ fn open_tables(directory: &Arc<DataDirectory>, manifest: Manifest) -> Result<Cat
         let version = TableVersion::new(Arc::new(def), opened.into(), sequence, distinct);
         entries.push(TableEntry::new(Arc::new(version), next_chunk_id));
     }
-    Ok(Catalog::new(manifest.sequence, types, entries))
+    let mut catalog = Catalog::new(manifest.sequence, types, entries);
+    catalog.set_views(views);
+    Ok(catalog)
 }
 
 fn open_types(types: Vec<EnumType>) -> BTreeMap<u32, CatalogType> {

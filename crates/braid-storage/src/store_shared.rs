@@ -40,7 +40,7 @@ pub(crate) struct StoreShared {
     catalog: RwLock<Arc<Catalog>>,
     commits: Arc<Mutex<commit::CommitState>>,
     next_file_id: AtomicU64,
-    next_table_id: AtomicU32,
+    pub(crate) next_table_id: AtomicU32,
     pub(crate) next_type_oid: AtomicU32,
     next_private_sequence: AtomicU64,
     next_private_chunk: AtomicU32,

@@ -9,6 +9,7 @@
 //! | [`table_writes`] | the rows for one table, until they are committed |
 //! | [`next_version`] | a table's version with added rows |
 //! | [`type_edits`] | changes of the enumerated types |
+//! | [`view_edits`] | changes of the views |
 //! | [`commit`] | the way of a write set into the newest catalog |
 //!
 //! Rules:
@@ -23,6 +24,7 @@ mod commit;
 mod next_version;
 mod table_writes;
 mod type_edits;
+mod view_edits;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -35,11 +37,12 @@ use crate::catalog::{Catalog, NewTable, TableEntry};
 use crate::row_locks::LockOwner;
 use crate::store_shared::{CommitLock, StoreShared};
 use crate::table_appender::{AppendedRows, TableAppender, Target};
-use crate::{DeletedRows, Locked, RowDeletes, Store, StoreError, TableDef, TableVersion, TypeChanges};
+use crate::{DeletedRows, Locked, RowDeletes, Store, StoreError, TableDef, TableVersion, TypeChanges, ViewChanges};
 
 use next_version::NextVersion;
 use table_writes::{Base, TableWrites};
 use type_edits::TypeEdits;
+use view_edits::ViewEdits;
 
 /// What a transaction changes.
 #[derive(Clone)]
@@ -47,6 +50,7 @@ pub struct WriteSet {
     shared: Arc<StoreShared>,
     tables: BTreeMap<TableId, TableWrites>,
     types: Option<TypeEdits>,
+    views: Option<ViewEdits>,
     /// The locked rows, of all clones.
     locks: Option<Arc<LockOwner>>,
 }
@@ -79,12 +83,12 @@ impl Store {
 
 impl WriteSet {
     pub(crate) fn new(shared: Arc<StoreShared>) -> Self {
-        Self { shared, tables: BTreeMap::new(), types: None, locks: None }
+        Self { shared, tables: BTreeMap::new(), types: None, views: None, locks: None }
     }
 
     /// Whether nothing is changed.
     pub fn is_empty(&self) -> bool {
-        self.tables.is_empty() && self.types.is_none()
+        self.tables.is_empty() && self.types.is_none() && self.views.is_none()
     }
 
     /// Whether there are rows that [`Self::view`] does not show before [`Self::settle`].
@@ -105,7 +109,7 @@ impl WriteSet {
     /// The definition of a new table.
     fn defined(&self, view: &Catalog, table: NewTable) -> Result<TableDef, StoreError> {
         let def = self.shared.define(table)?;
-        if view.table(&def.name).is_some() {
+        if view.has_relation(&def.name) {
             return Err(StoreError::TableExists { table: def.name });
         }
         view.check_types_of(&def)?;
@@ -252,6 +256,24 @@ impl WriteSet {
         Ok(result)
     }
 
+    /// Changes views as `change` says, of what the statement sees.
+    ///
+    /// # Errors
+    /// Those of `change`.
+    pub fn change_views<T, E>(
+        &mut self,
+        view: &Arc<Catalog>,
+        change: impl FnOnce(&mut ViewChanges<'_>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let mut changes = ViewChanges::new(&self.shared, Arc::clone(view));
+        let result = change(&mut changes)?;
+        if let Some(views) = changes.into_changed() {
+            let base = self.views.take().map_or_else(|| view.views().by_id().clone(), ViewEdits::into_base);
+            self.views = Some(ViewEdits::new(base, views));
+        }
+        Ok(result)
+    }
+
     /// Whether a committed type, or a label of one, has another name: statements of the transaction still see the old one.
     pub fn renames_types(&self) -> bool {
         self.types.as_ref().is_some_and(TypeEdits::has_renamed)
@@ -284,6 +306,9 @@ impl WriteSet {
         let mut view = base.numbered(sequence);
         if let Some(types) = &self.types {
             view.set_types(types.shown_on(base.types_by_oid()));
+        }
+        if let Some(views) = &self.views {
+            view.set_views(views.shown_on(base.views().by_id()));
         }
         for (id, writes) in &self.tables {
             let entry = match writes.base {

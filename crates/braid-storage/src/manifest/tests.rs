@@ -11,6 +11,7 @@ use crate::{
 
 mod columns;
 mod old_versions;
+mod views;
 
 const ALL_TYPES: [ColumnType; 20] = [
     ColumnType::Boolean,
@@ -124,7 +125,10 @@ fn random_manifest(random: &mut SeededRandom) -> Manifest {
         }
     }
     let next_type_oid = FIRST_TYPE_OID + 400;
-    Manifest { sequence, next_file_id: 1000, next_table_id: 10, next_type_oid, types, tables }
+    let mut manifest =
+        Manifest { sequence, next_file_id: 1000, next_table_id: 10, next_type_oid, types, views: Vec::new(), tables };
+    manifest.views = views::random_views(&manifest, random);
+    manifest
 }
 
 fn manifest_of(table: ManifestTable) -> Manifest {
@@ -232,8 +236,8 @@ fn errors_say_what_was_expected_and_what_was_found() {
     };
     assert_eq!(error(&|b| b[0] = 0), ManifestError::NoHeader);
     assert_eq!(error(&|b| b.truncate(55)), ManifestError::NoHeader);
-    assert_eq!(error(&|b| b[8] = 6), ManifestError::UnknownVersion { found: 6, oldest: 1, newest: 5 });
-    assert_eq!(error(&|b| b[8] = 0), ManifestError::UnknownVersion { found: 0, oldest: 1, newest: 5 });
+    assert_eq!(error(&|b| b[8] = 7), ManifestError::UnknownVersion { found: 7, oldest: 1, newest: 6 });
+    assert_eq!(error(&|b| b[8] = 0), ManifestError::UnknownVersion { found: 0, oldest: 1, newest: 6 });
     let found = bytes.len() as u64 - 4096;
     assert!(matches!(error(&|b| b.truncate(b.len() - 4096)), ManifestError::Length { found: f, .. } if f == found));
     let expected = u64::from_le_bytes(bytes[16..24].try_into().unwrap());

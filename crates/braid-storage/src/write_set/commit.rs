@@ -92,6 +92,9 @@ impl WriteSet {
         if let Some(types) = &self.types {
             catalog.set_types(types.committed_on(newest.types_by_oid())?);
         }
+        if let Some(views) = &self.views {
+            catalog.set_views(views.committed_on(newest.views().by_id())?);
+        }
         let is_gone = |(_, writes): &(&TableId, &TableWrites)| writes.base == Base::Dropped;
         for (id, writes) in self.tables.iter().filter(is_gone) {
             removed.extend(files_besides(writes.version_to_fill(newest)?, &HashSet::new()));
@@ -114,6 +117,12 @@ impl WriteSet {
             self.types.iter().flat_map(|types| types.removed()).find(|known| is_used(&catalog, known.id))
         {
             return Err(StoreError::Conflict { what: format!("type \"{}\"", known.definition.name) });
+        }
+        if self.views.is_some()
+            || self.types.is_some()
+            || self.tables.values().any(|writes| writes.is_of_definition(newest))
+        {
+            catalog.check_views()?;
         }
         Ok(Commit { catalog, added, removed })
     }

@@ -14,4 +14,5 @@ mod numeric_columns;
 mod opening;
 mod power_cuts;
 mod test_table;
+mod views;
 mod write_sets;

@@ -63,12 +63,29 @@ fn section_of_version_4(table: &ManifestTable) -> Vec<u8> {
     copy.to
 }
 
+/// Takes the section of views away from a manifest without types and views.
+fn drop_empty_views(bytes: &mut Vec<u8>) {
+    assert_eq!(bytes[HEADER_BYTES + 8..HEADER_BYTES + 12], [0; 4], "there are no views");
+    bytes.drain(HEADER_BYTES + 8..HEADER_BYTES + 12);
+}
+
+/// The bytes that version 5 wrote of a manifest without types and views.
+fn encode_version_5(manifest: &Manifest) -> Vec<u8> {
+    let mut bytes = manifest.encode();
+    bytes.truncate(u64::from_le_bytes(bytes[24..32].try_into().unwrap()) as usize);
+    drop_empty_views(&mut bytes);
+    bytes[8] = 5;
+    reseal(&mut bytes);
+    bytes
+}
+
 /// The bytes that version 4 wrote of a manifest with one table.
 fn encode_version_4(manifest: &Manifest) -> Vec<u8> {
     let mut bytes = manifest.encode();
     bytes.truncate(u64::from_le_bytes(bytes[24..32].try_into().unwrap()) as usize);
     bytes.truncate(bytes.len() - manifest.tables[0].encode().len());
     bytes.append(&mut section_of_version_4(&manifest.tables[0]));
+    drop_empty_views(&mut bytes);
     bytes[8] = 4;
     reseal(&mut bytes);
     bytes
@@ -161,4 +178,12 @@ fn version_4_is_read_and_has_no_deleted_rows_and_the_places_of_columns_as_their_
     bytes[flags + modifier] |= 4;
     reseal(&mut bytes);
     assert!(matches!(Manifest::decode(&bytes), Err(ManifestError::Malformed { .. })));
+}
+
+#[test]
+fn version_5_is_read_and_has_no_views() {
+    for case in cases!(0..50) {
+        let manifest = manifest_of(random_table(1, 9, &mut case.random()));
+        assert_eq!(Manifest::decode(&encode_version_5(&manifest)), Ok(manifest));
+    }
 }

@@ -1,0 +1,65 @@
+//! The views of a catalog: found by name, and checked against what they read.
+
+use std::sync::Arc;
+
+use braid_base::TableId;
+
+use crate::catalog::Catalog;
+use crate::views::cyclic;
+use crate::{SourceColumn, StoreError, ViewDef};
+
+impl Catalog {
+    /// The view called `name`, exactly as stored.
+    pub fn view(&self, name: &str) -> Option<&Arc<ViewDef>> {
+        self.views().named(name)
+    }
+
+    /// The view with the id `id`.
+    pub fn view_by_id(&self, id: TableId) -> Option<&Arc<ViewDef>> {
+        self.views().by_id().get(&id)
+    }
+
+    /// The views whose query reads a table or view, oldest first.
+    pub fn views_of(&self, relation: TableId) -> impl Iterator<Item = &Arc<ViewDef>> {
+        self.views().by_id().values().filter(move |view| view.reads(relation))
+    }
+
+    /// Whether a table or a view has this name.
+    pub fn has_relation(&self, name: &str) -> bool {
+        self.table(name).is_some() || self.view(name).is_some()
+    }
+
+    /// Checks that each view has a name of its own, and that what it reads is there.
+    ///
+    /// # Errors
+    /// [`StoreError::TableExists`], [`StoreError::TypeExists`], [`StoreError::Conflict`].
+    pub(crate) fn check_views(&self) -> Result<(), StoreError> {
+        // Two sessions may each have made one of two views read the other.
+        if let Some(view) = cyclic(self.views().by_id().values().map(Arc::as_ref)) {
+            return Err(StoreError::Conflict { what: format!("view \"{}\"", view.name) });
+        }
+        self.views().by_id().values().try_for_each(|view| self.check_view(view))
+    }
+
+    fn check_view(&self, view: &ViewDef) -> Result<(), StoreError> {
+        let own_table = self.table(&view.name).map(|table| table.def.id);
+        if own_table.is_some_and(|table| table != view.id || !view.is_materialized()) {
+            return Err(StoreError::TableExists { table: view.name.clone() });
+        }
+        if self.has_type(&view.name) {
+            return Err(StoreError::TypeExists { name: view.name.clone() });
+        }
+        let is_there = |(id, columns): (TableId, &[SourceColumn])| match self.by_id(id) {
+            Some(table) => {
+                let used = columns.iter().filter(|column| column.is_used);
+                used.clone().all(|column| table.def.column_by_id(column.id).is_some())
+            }
+            None => self.view_by_id(id).is_some(),
+        };
+        let has_types = view.type_oids.iter().all(|oid| self.has_type_of_oid(*oid));
+        if own_table.is_some() != view.is_materialized() || !has_types || !view.stored_sources().all(is_there) {
+            return Err(StoreError::Conflict { what: format!("view \"{}\"", view.name) });
+        }
+        Ok(())
+    }
+}
