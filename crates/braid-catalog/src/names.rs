@@ -6,8 +6,9 @@ use braid_sql::SearchPath;
 use braid_sql::functions::ObjectNames;
 use braid_sql::pg_catalog::TypeId;
 use braid_sql::search_path::SYSTEM_SCHEMA;
-use braid_storage::{Catalog, TableVersion};
+use braid_storage::{Catalog, TableVersion, ViewDef};
 
+use crate::column_types::own_type_of_oid;
 use crate::object_ids::{BOOTSTRAP_ROLE_ID, primary_key_index_id, server_view_id, table_object_id, table_of_object_id};
 use crate::relations::{relation, relation_by_id};
 use crate::server_facts::Role;
@@ -38,7 +39,15 @@ impl CatalogNames {
 
     fn user_relation(&self, name: &str) -> Option<u32> {
         let key = || self.keys().find(|(_, key)| key == name).map(|(id, _)| id);
-        self.catalog.table(name).map(|table| table_object_id(table.def.id)).or_else(key)
+        let table = self.catalog.table(name).map(|table| table.def.id);
+        let relation = table.or_else(|| self.catalog.view(name).map(|view| view.id));
+        relation.map(table_object_id).or_else(key)
+    }
+
+    /// A view of users without rows of its own.
+    fn view(&self, id: u32) -> Option<&ViewDef> {
+        let view = table_of_object_id(id).and_then(|view| self.catalog.view_by_id(view));
+        view.map(Arc::as_ref).filter(|view| !view.is_materialized())
     }
 
     /// A table of users.
@@ -72,6 +81,9 @@ impl ObjectNames for CatalogNames {
         }
         if let Some(table) = self.table(id) {
             return Some((USER_SCHEMA.to_owned(), table.def.name.clone()));
+        }
+        if let Some(view) = self.view(id) {
+            return Some((USER_SCHEMA.to_owned(), view.name.clone()));
         }
         if let Some((_, key)) = self.keys().find(|(key, _)| *key == id) {
             return Some((USER_SCHEMA.to_owned(), key));
@@ -116,17 +128,16 @@ impl ObjectNames for CatalogNames {
     }
 
     fn type_of_oid(&self, oid: u32) -> Option<TypeId> {
-        self.catalog.enum_types().find_map(|known| match oid {
-            oid if known.definition.oid == oid => Some(TypeId::of_enum(known.id)),
-            oid if known.definition.array_oid == oid => Some(TypeId::of_enum_array(known.id)),
-            _ => None,
-        })
+        own_type_of_oid(&self.catalog, oid)
     }
 
     fn has_column(&self, relation: u32, name: &str) -> bool {
         match self.table(relation) {
             Some(table) => table.def.columns.iter().any(|column| column.name == name),
-            None => relation_by_id(relation).is_some_and(|relation| relation.column(name).is_some()),
+            None => match self.view(relation) {
+                Some(view) => view.columns.iter().any(|column| column.name == name),
+                None => relation_by_id(relation).is_some_and(|relation| relation.column(name).is_some()),
+            },
         }
     }
 

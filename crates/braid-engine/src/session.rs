@@ -13,7 +13,7 @@ use sqlparser::ast;
 use tokio_util::sync::CancellationToken;
 
 use crate::bound_parameters::BoundParameters;
-use crate::enum_types::Behavior;
+use crate::dependents::Behavior;
 use crate::front_end::{Described, StatementFacts};
 use crate::interrupt::Interrupt;
 use crate::parameter_value::SentValue;
@@ -24,7 +24,7 @@ use crate::statement::{Command, Tokens};
 use crate::statement_context::{MessageScope, StatementContext};
 use crate::{
     Database, EngineError, Notice, Outcome, ParameterType, ParameterValue, Prepared, Statement, StatementKind,
-    TransactionStatus, copy, dml, enum_types, front_end, recall, session_control, table,
+    TransactionStatus, copy, dml, enum_types, front_end, recall, session_control, table, views,
 };
 
 /// One client's connection: its user, its settings, its transaction block. Cheap to clone and to keep.
@@ -199,6 +199,7 @@ impl Session {
         match statement.command() {
             Command::Copy(copy) => copy::execute(context, statement, copy, interrupt).await,
             Command::Prepare(prepare) => self.prepare_named(statement, prepare).await,
+            Command::View(view) => views::execute(context, statement, view).await,
             Command::CreateTableWithoutData(create) => {
                 table::create_table_as(context, statement, create, table::Rows::None).await
             }
@@ -218,8 +219,13 @@ impl Session {
                     table::create_table_as(context, statement, create, table::Rows::All).await
                 }
                 S::CreateTable(create) => table::create_table(context, create).await,
-                S::Drop { names, if_exists, .. } if kind == StatementKind::DropTable => {
-                    table::drop_tables(context, names, table::Missing::of(*if_exists)).await
+                S::Drop { names, if_exists, cascade, .. } if kind == StatementKind::DropTable => {
+                    table::drop_tables(context, names, table::Missing::of(*if_exists), Behavior::of(*cascade)).await
+                }
+                S::Drop { names, if_exists, cascade, object_type, .. } if kind == StatementKind::DropView => {
+                    let wanted = views::Wanted::of(object_type);
+                    let (missing, behavior) = (table::Missing::of(*if_exists), Behavior::of(*cascade));
+                    views::drop_views(context, names, wanted, missing, behavior).await
                 }
                 S::Truncate(truncate) => table::truncate(context, truncate).await,
                 S::Commit { chain, .. } => {
@@ -231,7 +237,7 @@ impl Session {
                 }
                 S::AlterType(alter) => enum_types::alter_type(context, alter).await,
                 S::Drop { names, if_exists, cascade, .. } if kind == StatementKind::DropType => {
-                    let behavior = if *cascade { Behavior::Cascade } else { Behavior::Restrict };
+                    let behavior = Behavior::of(*cascade);
                     enum_types::drop_types(context, names, table::Missing::of(*if_exists), behavior).await
                 }
                 other => self.control(statement, other),
@@ -382,6 +388,10 @@ fn write_name(kind: StatementKind) -> &'static str {
         StatementKind::CreateType => "CREATE TYPE",
         StatementKind::AlterType => "ALTER TYPE",
         StatementKind::DropType => "DROP TYPE",
+        StatementKind::CreateView => "CREATE VIEW",
+        StatementKind::AlterView => "ALTER VIEW",
+        StatementKind::DropView => "DROP VIEW",
+        StatementKind::RefreshView => "REFRESH MATERIALIZED VIEW",
         StatementKind::Truncate => "TRUNCATE TABLE",
         _ => "DROP TABLE",
     }
@@ -414,7 +424,6 @@ mod tests {
     fn refusals_name_the_statement() {
         for (sql, words) in [
             ("merge into t using u on t.a = u.a when matched then delete", "MERGE is not supported yet"),
-            ("create view v as select 1", "CREATE VIEW is not supported"),
             ("create index on t (a)", "CREATE INDEX is not supported"),
             ("alter table t add column b int", "ALTER TABLE is not supported"),
         ] {

@@ -11,6 +11,7 @@
 //! | [`kind`] | what a statement does |
 //! | [`copy_statement`], [`copy_options`] | COPY as written; its options with their defaults |
 //! | [`prepare_statement`] | PREPARE and EXECUTE as written |
+//! | [`view_statement`] | CREATE VIEW and the like as written |
 //! | [`dialect`] | PostgreSQL's dialect, as far as sqlparser's differs |
 //! | [`text_template`] | the tokens of a text, with its constants lifted out |
 //! | [`syntax_errors`], [`places`] | errors in PostgreSQL's words; places in the text |
@@ -24,6 +25,7 @@ mod places;
 mod prepare_statement;
 mod syntax_errors;
 mod text_template;
+mod view_statement;
 
 use std::fmt;
 use std::ops::Range;
@@ -49,6 +51,7 @@ use places::{Places, character_of};
 pub(crate) use prepare_statement::{InnerStatement, PrepareStatement};
 use syntax_errors::{error_near, parser_error, syntax_error};
 pub(crate) use text_template::{Constant, HoleContent, ScannedText, Unscanned};
+pub(crate) use view_statement::{AlterView, CreateForm, CreateView, RefreshView, ViewChange, ViewStatement};
 
 /// How deep the parser descends. It needs up to four levels for one of the tree.
 const PARSER_DEPTH_MAX: usize = 4 * DEPTH_MAX;
@@ -265,6 +268,7 @@ impl Statement {
             Command::Sql(S::Insert(insert)) => insert.source.as_deref(),
             Command::Sql(S::CreateTable(create)) | Command::CreateTableWithoutData(create) => create.query.as_deref(),
             Command::Copy(CopyStatement { subject: CopySubject::Query(query), .. }) => Some(query),
+            Command::View(ViewStatement::Create(create)) => Some(&create.query),
             _ => None,
         }
     }

@@ -8,7 +8,7 @@ use braid_catalog::left_out::reason;
 use braid_catalog::{RelationKind, relation};
 use braid_sql::SearchPath;
 use braid_sql::search_path::{SYSTEM_SCHEMA, is_schema};
-use braid_storage::{Catalog, TableDef};
+use braid_storage::{Catalog, TableDef, ViewDef};
 use sqlparser::ast::ObjectName;
 
 use crate::names::{SCHEMA_NAME, table_parts};
@@ -20,6 +20,8 @@ use crate::{EngineError, SqlState};
 pub(crate) enum Named {
     /// A table of users.
     Table(Arc<TableDef>),
+    /// A view of users, also a materialized one.
+    View(Arc<ViewDef>),
     /// A relation of the system of this name.
     System(String, SystemKind),
     /// Nothing: the schema, if the name has one, and the name.
@@ -74,7 +76,10 @@ pub(crate) fn named_table(
 ) -> Result<Named, EngineError> {
     let (schema, table) = table_parts(name, context.database_name())?;
     let in_schema = |schema: &str| match schema {
-        SCHEMA_NAME => snapshot.table(&table).map(|version| Named::Table(version.def.clone())),
+        SCHEMA_NAME => snapshot.view(&table).map(|view| Named::View(view.clone())).or_else(|| {
+            let version = snapshot.table(&table);
+            version.map(|version| Named::Table(version.def.clone()))
+        }),
         _ => system_kind(context, schema, &table).map(|kind| Named::System(table.clone(), kind)),
     };
     let found = match &schema {
@@ -103,6 +108,7 @@ impl Named {
     pub fn into_filled(self) -> Result<Arc<TableDef>, EngineError> {
         match self {
             Self::Table(def) => Ok(def),
+            Self::View(view) => Err(unchangeable(&view)),
             Self::System(name, _) => Err(EngineError::new(
                 SqlState::WrongObjectType,
                 format!("\"{name}\" is a system catalog and cannot be changed"),
@@ -118,7 +124,31 @@ impl Named {
     pub fn into_copied(self) -> Result<Arc<TableDef>, EngineError> {
         match self {
             Self::Nothing(Some(schema), _) if !is_schema(&schema) => Err(no_schema(&schema)),
+            Self::View(view) => {
+                let message = format!("cannot copy to {}view \"{}\"", materialized(&view), view.name);
+                let error = EngineError::new(SqlState::WrongObjectType, message);
+                Err(match view.is_materialized() {
+                    true => error,
+                    false => error.with_hint("To enable copying to a view, provide an INSTEAD OF INSERT trigger."),
+                })
+            }
             other => other.into_filled(),
+        }
+    }
+
+    /// Checks that rows of it can be copied to a client without a query.
+    ///
+    /// # Errors
+    /// For views, and what does not exist.
+    pub fn check_read(self) -> Result<(), EngineError> {
+        match self {
+            Self::View(view) => {
+                let message = format!("cannot copy from {}view \"{}\"", materialized(&view), view.name);
+                Err(EngineError::new(SqlState::WrongObjectType, message)
+                    .with_hint("Try the COPY (SELECT ...) TO variant."))
+            }
+            missing @ Self::Nothing(..) => missing.into_copied().map(drop),
+            Self::Table(_) | Self::System(..) => Ok(()),
         }
     }
 
@@ -131,6 +161,7 @@ impl Named {
             Self::Table(def) => Ok(def.name.clone()),
             Self::System(name, SystemKind::Table) => Err(no_permission(&name)),
             Self::System(name, SystemKind::View) => Err(no_table(&name)),
+            Self::View(view) => Err(no_table(&view.name)),
             missing @ Self::Nothing(..) => missing.into_copied().map(|def| def.name.clone()),
         }
     }
@@ -144,6 +175,7 @@ impl Named {
             Self::Table(def) => Ok(def.name.clone()),
             Self::System(name, SystemKind::Table) => Err(no_permission(&name)),
             Self::System(name, SystemKind::View) => Err(no_table(&name).with_hint("Use DROP VIEW to remove a view.")),
+            Self::View(view) => Err(no_table(&view.name).with_hint(drop_hint(&view))),
             Self::Nothing(Some(schema), _) if !is_schema(&schema) => Err(no_schema(&schema)),
             Self::Nothing(_, name) => {
                 Err(EngineError::new(SqlState::UndefinedTable, format!("table \"{name}\" does not exist")))
@@ -152,7 +184,30 @@ impl Named {
     }
 }
 
-fn no_permission(catalog: &str) -> EngineError {
+/// How a view is dropped.
+pub(crate) fn drop_hint(view: &ViewDef) -> &'static str {
+    match view.is_materialized() {
+        true => "Use DROP MATERIALIZED VIEW to remove a materialized view.",
+        false => "Use DROP VIEW to remove a view.",
+    }
+}
+
+fn materialized(view: &ViewDef) -> &'static str {
+    if view.is_materialized() { "materialized " } else { "" }
+}
+
+/// That rows of a view cannot be changed.
+fn unchangeable(view: &ViewDef) -> EngineError {
+    match view.is_materialized() {
+        true => {
+            let message = format!("cannot change materialized view \"{}\"", view.name);
+            EngineError::new(SqlState::WrongObjectType, message)
+        }
+        false => EngineError::unsupported(format!("changing rows through view \"{}\" is not supported", view.name)),
+    }
+}
+
+pub(crate) fn no_permission(catalog: &str) -> EngineError {
     let message = format!("permission denied: \"{catalog}\" is a system catalog");
     EngineError::new(SqlState::InsufficientPrivilege, message)
 }
@@ -161,6 +216,6 @@ fn no_table(view: &str) -> EngineError {
     EngineError::new(SqlState::WrongObjectType, format!("\"{view}\" is not a table"))
 }
 
-fn no_schema(schema: &str) -> EngineError {
+pub(crate) fn no_schema(schema: &str) -> EngineError {
     EngineError::new(SqlState::InvalidSchemaName, format!("schema \"{schema}\" does not exist"))
 }

@@ -6,6 +6,7 @@
 //! | [`columns`] | `pg_attribute`, `pg_attrdef` |
 //! | [`primary_keys`] | `pg_constraint`, `pg_index`, and the names of indexes |
 //! | [`types`] | `pg_type`, `pg_enum` |
+//! | [`views`] | `pg_rewrite`, `pg_depend`, and the rows of views in others |
 //! | [`roles`] | `pg_authid`, `pg_database` |
 //! | [`settings`] | `pg_settings` |
 //! | [`prepared_statements`] | `pg_prepared_statements` |
@@ -19,6 +20,7 @@ mod sessions;
 mod settings;
 mod tables;
 mod types;
+mod views;
 
 use braid_storage::Catalog;
 
@@ -36,6 +38,8 @@ pub(crate) fn rows(relation: &str, catalog: &Catalog, facts: &dyn ServerFacts) -
         "pg_index" => primary_keys::indexes(catalog),
         "pg_type" => types::types(catalog),
         "pg_enum" => types::labels(catalog),
+        "pg_rewrite" => views::rules(catalog),
+        "pg_depend" => views::dependencies(catalog),
         "pg_authid" => roles::roles(facts),
         "pg_database" => roles::databases(facts),
         "pg_prepared_statements" => prepared_statements::prepared_statements(facts),

@@ -14,7 +14,7 @@ use crate::outcome::{CopyOut, CopyRecords, CopySource, RowBatches};
 use crate::output::{BooleanStyle, ColumnOutput};
 use crate::statement::{CopyOptions, CopyStatement, CopySubject, Header, SqlDialect};
 use crate::statement_context::StatementContext;
-use crate::table_names::{Named, named_table};
+use crate::table_names::named_table;
 use crate::{EngineError, Outcome, Statement};
 
 /// The rows of a query on their way into records.
@@ -43,10 +43,8 @@ pub(crate) async fn start(
     options: CopyOptions,
     interrupt: &Interrupt,
 ) -> Result<Outcome, EngineError> {
-    if let CopySubject::Table { name, .. } = &copy.subject
-        && let named @ Named::Nothing(..) = named_table(context, &context.snapshot(), name)?
-    {
-        named.into_copied()?;
+    if let CopySubject::Table { name, .. } = &copy.subject {
+        named_table(context, &context.snapshot(), name)?.check_read()?;
     }
     let of_table = query_of_table(&copy.subject)?;
     let outcome = front_end::execute_copied(context, statement, of_table, interrupt).await?;

@@ -9,6 +9,9 @@
 //! | [`stored_query`] | queries whose rows are stored in a table |
 //! | [`computed_tables`] | tables that are computed when they are read |
 //! | [`snapshot_tables`] | the tables of a statement's snapshot |
+//! | [`view_tables`] | what the names in a view's text mean |
+//! | [`view_query`] | the query of a CREATE VIEW |
+//! | [`view_sizes`] | how much views add to a query |
 //! | [`assigned_expression`] | expressions of INSERT and DEFAULT |
 //! | [`executed_arguments`] | arguments of EXECUTE |
 //! | [`server_facts`] | what the system relations show of the server |
@@ -23,6 +26,9 @@ mod server_facts;
 mod session_facts;
 mod snapshot_tables;
 mod stored_query;
+mod view_query;
+mod view_sizes;
+mod view_tables;
 
 use std::sync::Arc;
 
@@ -42,7 +48,12 @@ pub(crate) use operator_query::{
     Constants, Literals, PlannedQuery, outcome, plan_alone, plan_query, relation_text, start_alone, unless_too_narrow,
 };
 pub(crate) use session_facts::StatementFacts;
-pub(crate) use stored_query::{StoredIn, TableOfQuery, insert_parameters, start_insert, start_table, table_columns};
+pub(crate) use stored_query::{
+    StoredIn, StoredRows, TableOfQuery, insert_parameters, start_insert, start_table, table_columns,
+};
+
+pub(crate) use view_query::ViewQuery;
+pub(crate) use view_tables::REFRESHED_SCHEMA;
 
 /// Longest text that is bound on the session's thread; longer ones are bound on a planning thread.
 const TEXT_BYTES_MAX: usize = 64 << 10;

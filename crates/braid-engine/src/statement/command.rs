@@ -8,6 +8,7 @@ use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 use super::copy_statement::{CopyStatement, CopySubject};
 use super::prepare_statement::{PrepareStatement, parse_execute};
+use super::view_statement::{CreateView, ViewStatement};
 use crate::statement_limits::StatementSize;
 
 /// The syntax tree behind a [`Statement`](super::Statement).
@@ -21,6 +22,8 @@ pub(crate) enum Command {
     Copy(CopyStatement),
     /// PREPARE, as read here.
     Prepare(PrepareStatement),
+    /// A statement about views, as read here.
+    View(ViewStatement),
 }
 
 impl Command {
@@ -48,6 +51,11 @@ impl Command {
                 let chain = parser.parse_commit_rollback_chain()?;
                 Ok(Self::Sql(ast::Statement::Rollback { chain, savepoint: None }))
             }
+            Keyword::CREATE | Keyword::ALTER | Keyword::REFRESH
+                if let Some(statement) = ViewStatement::parse(parser, keyword)? =>
+            {
+                Ok(Self::View(statement))
+            }
             _ => {
                 let statement = parser.parse_statement()?;
                 match statement {
@@ -64,7 +72,8 @@ impl Command {
             Self::Sql(statement) => statement.rewrite(rewrite),
             Self::CreateTableWithoutData(create) => create.rewrite(rewrite),
             Self::Copy(CopyStatement { subject: CopySubject::Query(query), .. }) => query.rewrite(rewrite),
-            Self::Copy(_) | Self::Prepare(_) => {}
+            Self::View(ViewStatement::Create(CreateView { query, .. })) => query.rewrite(rewrite),
+            Self::Copy(_) | Self::Prepare(_) | Self::View(_) => {}
         }
     }
 
@@ -74,7 +83,8 @@ impl Command {
             Self::Sql(statement) => StatementSize::of(statement),
             Self::CreateTableWithoutData(create) => StatementSize::of(create),
             Self::Copy(CopyStatement { subject: CopySubject::Query(query), .. }) => StatementSize::of(&**query),
-            Self::Copy(_) => StatementSize::default(),
+            Self::View(ViewStatement::Create(CreateView { query, .. })) => StatementSize::of(&**query),
+            Self::Copy(_) | Self::View(_) => StatementSize::default(),
             Self::Prepare(prepare) => {
                 prepare.prepared.as_deref().map_or_else(StatementSize::default, |tree| StatementSize::of(tree))
             }

@@ -3,6 +3,7 @@
 use sqlparser::ast;
 
 use super::command::Command;
+use super::view_statement::ViewStatement;
 
 /// What a statement does, as far as a client or a transaction block cares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -33,6 +34,14 @@ pub enum StatementKind {
     AlterType,
     /// DROP TYPE.
     DropType,
+    /// CREATE VIEW, also MATERIALIZED.
+    CreateView,
+    /// ALTER VIEW, also MATERIALIZED.
+    AlterView,
+    /// DROP VIEW, also MATERIALIZED.
+    DropView,
+    /// REFRESH MATERIALIZED VIEW.
+    RefreshView,
     /// SET.
     Set,
     /// SHOW: answers rows.
@@ -72,6 +81,9 @@ impl StatementKind {
             Command::Copy(_) => Self::CopyTo,
             Command::CreateTableWithoutData(_) => Self::CreateTable,
             Command::Prepare(_) => Self::Prepare,
+            Command::View(ViewStatement::Create(_)) => Self::CreateView,
+            Command::View(ViewStatement::Alter(_)) => Self::AlterView,
+            Command::View(ViewStatement::Refresh(_)) => Self::RefreshView,
             Command::Sql(statement) => match statement {
                 S::Query(query) => kind_of_query(query),
                 S::Explain { .. } => Self::Explain,
@@ -84,6 +96,9 @@ impl StatementKind {
                 S::CreateType { .. } => Self::CreateType,
                 S::AlterType(_) => Self::AlterType,
                 S::Drop { object_type: ast::ObjectType::Type, .. } => Self::DropType,
+                S::Drop { object_type: ast::ObjectType::View | ast::ObjectType::MaterializedView, .. } => {
+                    Self::DropView
+                }
                 S::Set(_) => Self::Set,
                 S::ShowVariable { .. } => Self::Show,
                 S::Reset(_) => Self::Reset,
@@ -105,12 +120,16 @@ impl StatementKind {
     pub fn writes(self) -> bool {
         let is_of_types = matches!(self, Self::CreateType | Self::AlterType | Self::DropType);
         let is_of_rows = matches!(self, Self::Insert | Self::Update | Self::Delete | Self::CopyFrom | Self::Truncate);
-        is_of_types || is_of_rows || matches!(self, Self::CreateTable | Self::DropTable)
+        let is_of_views = matches!(self, Self::CreateView | Self::AlterView | Self::DropView | Self::RefreshView);
+        is_of_types || is_of_views || is_of_rows || matches!(self, Self::CreateTable | Self::DropTable)
     }
 
     /// Whether it may read rows of tables. INSERT is asked later: most read none.
     pub fn reads_tables(self) -> bool {
-        matches!(self, Self::Query | Self::Explain | Self::CopyTo | Self::CreateTable)
+        matches!(
+            self,
+            Self::Query | Self::Explain | Self::CopyTo | Self::CreateTable | Self::CreateView | Self::RefreshView
+        )
     }
 
     /// Whether it reads or writes, so that the characteristics of its transaction are settled.
@@ -195,7 +214,16 @@ mod tests {
             ("delete from t", Delete),
             ("with x as (select 1) delete from t", Delete),
             ("truncate t", Truncate),
-            ("create view v as select 1", Unsupported),
+            ("create view v as select 1", CreateView),
+            ("create or replace temp view v (a, b) as values (1, 2)", CreateView),
+            ("create materialized view if not exists v as select 1 with no data", CreateView),
+            ("alter view v rename to w", AlterView),
+            ("alter materialized view v rename a to b", AlterView),
+            ("drop view if exists v, w cascade", DropView),
+            ("drop materialized view v", DropView),
+            ("refresh materialized view v", RefreshView),
+            ("create table view_of_it (a int)", CreateTable),
+            ("alter view v set schema s", AlterView),
             ("create index on t (a)", Unsupported),
             ("alter table t add column b int", Unsupported),
         ] {

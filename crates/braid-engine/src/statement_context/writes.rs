@@ -100,6 +100,32 @@ impl StatementContext {
         Ok(row_count)
     }
 
+    /// Makes changes and adds rows, in the transaction or by one commit. Returns the number of rows.
+    ///
+    /// # Errors
+    /// Those of `change`, and what writing and commits fail with.
+    pub async fn change_and_add(
+        &self,
+        appender: TableAppender,
+        change: impl FnOnce(&mut WriteSet, &Arc<Catalog>) -> Result<(), EngineError>,
+    ) -> Result<u64, EngineError> {
+        let rows = appender.finish().await?;
+        let view = self.snapshot();
+        let mut writes = self.take_writes();
+        let before = writes.clone();
+        let changed = match change(&mut writes, &view) {
+            Ok(()) => writes.add_rows(rows).await.map_err(EngineError::from),
+            Err(error) => Err(error),
+        };
+        match changed {
+            Ok(row_count) => self.keep(writes).await.map(|()| row_count),
+            Err(error) => {
+                self.shared.state.lock().transaction.put_writes(before);
+                Err(error)
+            }
+        }
+    }
+
     /// Deletes rows and adds others, in the transaction or by a commit, if the rows are as the statement has seen them. False if others
     /// have changed some of them: nothing is changed then.
     ///

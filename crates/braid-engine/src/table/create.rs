@@ -92,7 +92,7 @@ fn table_of(name: String, columns: Vec<ColumnDef>) -> Result<NewTable, EngineErr
 }
 
 fn exists(context: &StatementContext, table: &str) -> bool {
-    context.snapshot().table(table).is_some()
+    context.snapshot().has_relation(table)
 }
 
 /// Tells the client that a table of this name exists.

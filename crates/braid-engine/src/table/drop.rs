@@ -1,10 +1,14 @@
 //! DROP TABLE.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
+use braid_base::TableId;
 use braid_sql::search_path::is_schema;
+use braid_storage::{Catalog, WriteSet};
 use sqlparser::ast::ObjectName;
 
+use crate::dependents::{Behavior, drop_views_of, drop_with};
 use crate::notices::Notice;
 use crate::statement_context::StatementContext;
 use crate::table_names::{Named, named_table};
@@ -26,11 +30,12 @@ impl Missing {
     }
 }
 
-/// `DROP TABLE [IF EXISTS] a, b`. Without IF EXISTS, all tables must exist before any is dropped.
+/// `DROP TABLE [IF EXISTS] a, b [CASCADE]`. Without IF EXISTS, all tables must exist before any is dropped.
 pub(crate) async fn drop_tables(
     context: &StatementContext,
     names: &[ObjectName],
     missing: Missing,
+    behavior: Behavior,
 ) -> Result<Outcome, EngineError> {
     let snapshot = context.snapshot();
     let mut tables = BTreeSet::new();
@@ -40,7 +45,13 @@ pub(crate) async fn drop_tables(
             (named, _) => drop(tables.insert(named.into_dropped()?)),
         }
     }
-    context.change(|writes, view| tables.iter().try_for_each(|table| writes.drop_table(view, table))).await?;
+    let ids: Vec<TableId> = tables.iter().filter_map(|name| Some(snapshot.table(name)?.def.id)).collect();
+    let dependents = drop_with(context, &snapshot, &ids, behavior)?;
+    let change = |writes: &mut WriteSet, view: &Arc<Catalog>| {
+        drop_views_of(writes, view, &dependents)?;
+        tables.iter().try_for_each(|table| writes.drop_table(view, table))
+    };
+    context.change(change).await?;
     Ok(Outcome::done("DROP TABLE"))
 }
 

@@ -28,3 +28,4 @@ mod tables;
 mod templates;
 mod test_db;
 mod transactions;
+mod views;

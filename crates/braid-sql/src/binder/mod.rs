@@ -18,6 +18,7 @@
 //! | [`query`] | queries |
 //! | [`clause`] | the clauses of a query, and what they may not contain |
 //! | [`records`] | rows as values |
+//! | [`references`] | the relations and columns that a statement names |
 //! | [`subscripts`] | subscripts and slices of arrays |
 //! | [`collations`] | COLLATE |
 //! | [`overlaps`] | OVERLAPS |
@@ -43,6 +44,7 @@ mod places;
 pub mod precedence;
 mod query;
 mod records;
+mod references;
 mod repeated_operand;
 mod session_values;
 mod special_syntax;
@@ -71,6 +73,8 @@ pub use query::assignment::AssignedColumn;
 use query::scope::Scope;
 use query::whole_rows::RowNames;
 use records::{RecordTypes, without_record_number};
+pub use references::Referenced;
+use references::References;
 pub use type_syntax::type_of_syntax;
 use varying_literals::VaryingLiterals;
 pub use varying_literals::{VaryingKind, VaryingLiteral};
@@ -90,6 +94,8 @@ pub struct Statement<'a> {
     /// Recursions whose steps have aggregates of the rows of the step before.
     aggregated_steps: RefCell<BTreeMap<CteId, Option<Location>>>,
     row_names: RowNames,
+    /// `None` where nobody asks for them.
+    references: Option<References>,
     record_types: RecordTypes,
     /// `None` where the caller has no parameters.
     parameters: Option<Parameters>,
@@ -102,7 +108,7 @@ impl<'a> Statement<'a> {
         let (columns, cte_count, view_depth, aggregated_steps, row_names, varying) = Default::default();
         let record_types = RecordTypes::default();
         let collation = Cell::new(None);
-        let (places, parameters) = (Places::new(text), None);
+        let (places, parameters, references) = (Places::new(text), None, None);
         Self {
             session,
             places,
@@ -113,6 +119,7 @@ impl<'a> Statement<'a> {
             view_depth,
             aggregated_steps,
             row_names,
+            references,
             record_types,
             parameters,
             varying,
@@ -121,7 +128,9 @@ impl<'a> Statement<'a> {
 
     /// A binder of expressions outside of queries.
     pub fn binder(&self) -> Binder<'_> {
-        Binder { statement: self, session: self.session, places: self.places, scope: None, clause: Clause::None }
+        let Self { session, tables, places, .. } = *self;
+        let (searched, scope, clause) = (None, None, Clause::None);
+        Binder { statement: self, session, tables, searched, places, scope, clause }
     }
 
     /// What is known of its columns.
@@ -135,6 +144,9 @@ impl<'a> Statement<'a> {
 pub struct Binder<'a> {
     statement: &'a Statement<'a>,
     session: &'a dyn SessionFacts,
+    tables: &'a dyn Tables,
+    /// The schema of names without one; `None` where the tables know.
+    searched: Option<&'static str>,
     places: Places<'a>,
     scope: Option<&'a Scope<'a>>,
     clause: Clause,

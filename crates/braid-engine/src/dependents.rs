@@ -1,0 +1,133 @@
+//! What depends on tables and views: DROP … RESTRICT and CASCADE, in PostgreSQL's order and words.
+
+use std::sync::Arc;
+
+use braid_base::TableId;
+use braid_sql::pg_catalog::key_words::quote_identifier;
+use braid_storage::{Catalog, StoreError, ViewDef, WriteSet};
+
+use crate::names::SCHEMA_NAME;
+use crate::notices::Notice;
+use crate::statement_context::StatementContext;
+use crate::table_names::search_path;
+use crate::{EngineError, SqlState};
+
+/// What becomes of what depends on something that is dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Behavior {
+    /// It is kept, and so is what it depends on.
+    Restrict,
+    /// It is dropped, too.
+    Cascade,
+}
+
+impl Behavior {
+    /// From whether the statement says CASCADE.
+    pub fn of(cascade: bool) -> Self {
+        if cascade { Self::Cascade } else { Self::Restrict }
+    }
+}
+
+/// A view, and the table or view that it is dropped with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Dependent {
+    view: TableId,
+    on: TableId,
+}
+
+/// The views that are dropped together with tables and views. With CASCADE the client is told of them.
+///
+/// # Errors
+/// With RESTRICT, if there are some (2BP01).
+pub(crate) fn drop_with(
+    context: &StatementContext,
+    catalog: &Catalog,
+    dropped: &[TableId],
+    behavior: Behavior,
+) -> Result<Vec<Arc<ViewDef>>, EngineError> {
+    let dependents = dependents_of(catalog, dropped);
+    if dependents.is_empty() {
+        return Ok(Vec::new());
+    }
+    let describe = |id: TableId| described(context, catalog, id);
+    if behavior == Behavior::Restrict {
+        let of = |Dependent { view, on }: &Dependent| format!("{} depends on {}", describe(*view), describe(*on));
+        let details: Vec<String> = dependents.iter().map(of).collect();
+        let message = match dropped {
+            [only] => format!("cannot drop {} because other objects depend on it", describe(*only)),
+            _ => "cannot drop desired object(s) because other objects depend on them".to_owned(),
+        };
+        return Err(EngineError::new(SqlState::DependentObjectsStillExist, message)
+            .with_detail(details.join("\n"))
+            .with_hint("Use DROP ... CASCADE to drop the dependent objects too."));
+    }
+    let cascades: Vec<String> =
+        dependents.iter().map(|dependent| format!("drop cascades to {}", describe(dependent.view))).collect();
+    let message = match &cascades[..] {
+        [only] => only.clone(),
+        several => format!("drop cascades to {} other objects", several.len()),
+    };
+    let notice = Notice::harmless(SqlState::SuccessfulCompletion, message);
+    context.raise(if cascades.len() > 1 { notice.with_detail(cascades.join("\n")) } else { notice });
+    Ok(dependents.iter().filter_map(|dependent| catalog.view_by_id(dependent.view).cloned()).collect())
+}
+
+/// Drops views, and the tables of those that are materialized.
+///
+/// # Errors
+/// Those of storage.
+pub(crate) fn drop_views_of(
+    writes: &mut WriteSet,
+    view: &Arc<Catalog>,
+    dropped: &[Arc<ViewDef>],
+) -> Result<(), StoreError> {
+    if dropped.is_empty() {
+        return Ok(());
+    }
+    writes.change_views(view, |changes| {
+        dropped.iter().for_each(|view| changes.remove(view.id));
+        Ok::<_, StoreError>(())
+    })?;
+    let materialized = dropped.iter().filter(|view| view.is_materialized());
+    materialized.map(|dropped| &dropped.name).try_for_each(|name| writes.drop_table(view, name))
+}
+
+/// All views that depend on these tables and views, directly or not, but for themselves: as PostgreSQL lists them.
+fn dependents_of(catalog: &Catalog, dropped: &[TableId]) -> Vec<Dependent> {
+    let mut found: Vec<(TableId, Option<TableId>)> = Vec::new();
+    dropped.iter().for_each(|id| find(catalog, *id, None, dropped, &mut found));
+    let all = found.into_iter().rev();
+    all.filter_map(|(view, on)| on.filter(|_| !dropped.contains(&view)).map(|on| Dependent { view, on })).collect()
+}
+
+/// Adds what depends on a relation, the newest first, and then the relation.
+fn find(
+    catalog: &Catalog,
+    id: TableId,
+    on: Option<TableId>,
+    dropped: &[TableId],
+    found: &mut Vec<(TableId, Option<TableId>)>,
+) {
+    if found.iter().any(|(known, _)| *known == id) || on.is_some() && dropped.contains(&id) {
+        return;
+    }
+    let mut views: Vec<TableId> = catalog.views_of(id).map(|view| view.id).collect();
+    views.sort_unstable_by(|a, b| b.cmp(a));
+    views.into_iter().for_each(|view| find(catalog, view, Some(id), dropped, found));
+    found.push((id, on));
+}
+
+/// A table or view as messages have it.
+pub(crate) fn described(context: &StatementContext, catalog: &Catalog, id: TableId) -> String {
+    let (kind, name) = match (catalog.view_by_id(id), catalog.by_id(id)) {
+        (Some(view), _) if view.is_materialized() => ("materialized view", view.name.as_str()),
+        (Some(view), _) => ("view", view.name.as_str()),
+        (None, Some(table)) => ("table", table.def.name.as_str()),
+        (None, None) => ("table", ""),
+    };
+    let name = quote_identifier(name);
+    match search_path(context).searched().any(|schema| schema == SCHEMA_NAME) {
+        true => format!("{kind} {name}"),
+        false => format!("{kind} {SCHEMA_NAME}.{name}"),
+    }
+}
