@@ -158,7 +158,7 @@ impl Store {
             newest.check_types_of(&version.def)?;
             let mut catalog = newest.numbered(sequence);
             catalog.put(TableEntry::new(Arc::clone(&version), entry.next_chunk_id));
-            catalog.check_views()?;
+            catalog.check_views(&newest)?;
             lock.publish(Commit { catalog, added: Vec::new(), removed: Vec::new() }).await?;
             Ok(version)
         })

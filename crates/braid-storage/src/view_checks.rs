@@ -6,7 +6,7 @@ use braid_base::TableId;
 
 use crate::catalog::Catalog;
 use crate::views::cyclic;
-use crate::{SourceColumn, StoreError, ViewDef};
+use crate::{SourceColumn, StoreError, TableDef, ViewDef};
 
 impl Catalog {
     /// The view called `name`, exactly as stored.
@@ -29,16 +29,36 @@ impl Catalog {
         self.table(name).is_some() || self.view(name).is_some()
     }
 
-    /// Checks that each view has a name of its own, and that what it reads is there.
+    /// Checks that each view has a name of its own, that what it reads is there, and that no column that a view of the state `before`
+    /// reads has another type: its text would mean something else.
     ///
     /// # Errors
     /// [`StoreError::TableExists`], [`StoreError::TypeExists`], [`StoreError::Conflict`].
-    pub(crate) fn check_views(&self) -> Result<(), StoreError> {
+    pub(crate) fn check_views(&self, before: &Self) -> Result<(), StoreError> {
         // Two sessions may each have made one of two views read the other.
         if let Some(view) = cyclic(self.views().by_id().values().map(Arc::as_ref)) {
             return Err(StoreError::Conflict { what: format!("view \"{}\"", view.name) });
         }
-        self.views().by_id().values().try_for_each(|view| self.check_view(view))
+        for view in self.views().by_id().values() {
+            self.check_view(view)?;
+            let is_known = before.view_by_id(view.id).is_some_and(|known| Arc::ptr_eq(known, view));
+            if is_known && !self.has_types_as_in(before, view) {
+                return Err(StoreError::Conflict { what: format!("view \"{}\"", view.name) });
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the columns that a view reads have the types of another state.
+    fn has_types_as_in(&self, other: &Self, view: &ViewDef) -> bool {
+        view.stored_sources().all(|(id, columns)| match (self.by_id(id), other.by_id(id)) {
+            (Some(table), Some(known)) if table.def != known.def => {
+                let type_in = |def: &TableDef, id| def.column_by_id(id).map(|column| column.column_type);
+                let mut read = columns.iter().filter(|column| column.is_used).map(|column| column.id);
+                read.all(|id| type_in(&table.def, id) == type_in(&known.def, id))
+            }
+            _ => true,
+        })
     }
 
     fn check_view(&self, view: &ViewDef) -> Result<(), StoreError> {

@@ -17,6 +17,7 @@ async fn views_survive_a_restart() {
     db.run("create view w (x) as select a from v where is_sad").await;
     db.run("create materialized view kept as select * from v").await;
     db.run("create materialized view empty as select * from v with no data").await;
+    db.run("create view arrays as select array['sad'::mood] as moods").await;
     let TestDb { dir, database, session } = db;
     drop(session);
     database.close().await;
@@ -27,6 +28,11 @@ async fn views_survive_a_restart() {
         ("select a, m, is_sad from v order by a", "1|sad|true\n2|happy|false"),
         ("select x from w", "1"),
         ("select count(*) from kept", "2"),
+        ("select moods from arrays", "{sad}"),
+        (
+            "select format_type(atttypid, -1), attstorage from pg_attribute where attrelid = 'arrays'::regclass",
+            "mood[]|x",
+        ),
         ("refresh materialized view empty", "REFRESH MATERIALIZED VIEW"),
         ("select count(*) from empty", "2"),
     ] {
@@ -86,6 +92,34 @@ async fn a_view_keeps_its_meaning_when_columns_get_other_names_are_added_and_dro
         let dropped = store.change_columns(table, ColumnChange::Drop(column.to_owned())).await;
         assert!(dropped.is_err(), "{table}.{column}");
     }
+}
+
+#[tokio::test]
+async fn a_view_that_is_grouped_by_a_key_stays_so_when_columns_are_dropped() {
+    let db = TestDb::new().await;
+    db.run("create table k (gone int, id int primary key not enforced, b text)").await;
+    db.run("insert into k values (7, 1, 'x'), (8, 2, 'y')").await;
+    db.run("create view v as select id, b, count(*) as n from k group by id").await;
+    db.database.store().change_columns("k", ColumnChange::Drop("gone".to_owned())).await.unwrap();
+    assert_eq!(db.run("select * from v order by id").await, "1|x|1\n2|y|1");
+}
+
+#[tokio::test]
+async fn the_client_is_told_of_views_that_are_dropped_with_others() {
+    let db = TestDb::new().await;
+    db.run("create table t (a int); create view v as select a from t; create view w as select a from v").await;
+    let refused = db.fail("drop table t").await;
+    assert_eq!(refused.message(), "cannot drop table t because other objects depend on it");
+    assert_eq!(refused.detail().as_deref(), Some("view v depends on table t\nview w depends on view v"));
+    db.session.take_notices();
+    db.run("drop view w; create materialized view w as select a from v; drop table t cascade").await;
+    let notices = db.session.take_notices();
+    let told: Vec<_> = notices.iter().map(|notice| (&*notice.message, notice.detail.as_deref())).collect();
+    let detail = "drop cascades to view v\ndrop cascades to materialized view w";
+    assert_eq!(told, [("drop cascades to 2 other objects", Some(detail))]);
+    db.run("create view v as select 1 as a; create view w as select a from v; drop view v cascade").await;
+    let told: Vec<_> = db.session.take_notices().into_iter().map(|notice| (notice.message, notice.detail)).collect();
+    assert_eq!(told, [("drop cascades to view w".to_owned(), None)]);
 }
 
 #[tokio::test]
@@ -191,7 +225,12 @@ async fn queries_through_views_equal_those_with_their_texts_in_place() {
         let db = TestDb::new().await;
         db.run("create table t (a int, b int, s text); create table u (a int, b int, s text)").await;
         let row = |n: u64| {
-            format!("({}, {}, {})", n % 4, n % 5, if n % 3 == 0 { "null".to_owned() } else { format!("'s{n}'") })
+            format!(
+                "({}, {}, {})",
+                n % 4,
+                n % 5,
+                if n.is_multiple_of(3) { "null".to_owned() } else { format!("'s{n}'") }
+            )
         };
         for (table, count) in [("t", 12), ("u", 7)] {
             let rows: Vec<String> = (0..count).map(|n| row(n * 7 + count)).collect();

@@ -122,7 +122,7 @@ impl WriteSet {
             || self.types.is_some()
             || self.tables.values().any(|writes| writes.is_of_definition(newest))
         {
-            catalog.check_views()?;
+            catalog.check_views(newest)?;
         }
         Ok(Commit { catalog, added, removed })
     }

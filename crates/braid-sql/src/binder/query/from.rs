@@ -14,7 +14,7 @@ use crate::binder::places::Place;
 use crate::binder::{Binder, fold, truth};
 use crate::expression::{Expression, Node};
 use crate::pg_catalog::TypeId;
-use crate::relation::{Expansion, JoinKind, Output, Query, Relation, SetFunctionCall, TableScan};
+use crate::relation::{ColumnId, Expansion, JoinKind, Output, Query, Relation, SetFunctionCall, TableScan};
 use crate::syntax::{is_no_table_name, is_rows_from, is_unnamed, join_name};
 use crate::tables::{CHANGED_TABLE_SCHEMA, NamedColumn, ROW_IDS};
 use crate::values::Value;
@@ -367,7 +367,7 @@ impl Binder<'_> {
         let names = ScopeRelation {
             schema: Some(table.schema.clone()),
             table: Some(table.id),
-            primary_key: table.primary_key.clone(),
+            primary_key: positions_of(&table.primary_key, &scan.columns, &columns),
             ..ScopeRelation::named(table.name.clone(), columns).with_own_fields()
         };
         let mut names = vec![self.aliased(names, alias)?];
@@ -549,6 +549,12 @@ impl Binder<'_> {
         }
         Ok(())
     }
+}
+
+/// A key of a table as positions among the columns that a name means; none if one of it is gone.
+fn positions_of(key: &[usize], stored: &[ColumnId], named: &[ScopeColumn]) -> Vec<usize> {
+    let position = |at: &usize| named.iter().position(|column| column.id == stored[*at]);
+    key.iter().map(position).collect::<Option<_>>().unwrap_or_default()
 }
 
 /// The column of a side that USING names.
