@@ -174,6 +174,23 @@ impl Catalog {
         Ok(())
     }
 
+    /// Checks that no two relations have one name, and no table that of a type or of its array type: a state in which they do
+    /// cannot be opened.
+    pub(crate) fn check_names(&self) -> Result<(), StoreError> {
+        let types = self.types.values().map(|known| &known.definition);
+        let types: HashSet<&String> = types.flat_map(|known| [&known.name, &known.array_name]).collect();
+        let sequences: HashSet<&String> = self.sequences.values().map(|known| &known.definition.name).collect();
+        for name in self.tables().map(|version| &version.def.name) {
+            if sequences.contains(name) {
+                return Err(StoreError::TableExists { table: name.clone() });
+            }
+            if types.contains(name) {
+                return Err(StoreError::TypeExists { name: name.clone() });
+            }
+        }
+        Ok(())
+    }
+
     /// All enumerated types by their oids.
     pub(crate) fn types_by_oid(&self) -> &BTreeMap<u32, CatalogType> {
         &self.types

@@ -31,7 +31,7 @@ fn table_change(before: Option<&TableVersion>, entry: &TableEntry) -> TableChang
     let after = &*entry.version;
     let is_redefined = before.is_none_or(|before| before.def != after.def);
     let known: &[Arc<ChunkMeta>] = before.map_or(&[], |before| &before.chunks);
-    let (mut removed, mut added, mut deleted) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut added, mut deleted) = (Vec::new(), Vec::new());
     let mut left: BTreeMap<ChunkId, &Arc<ChunkMeta>> = BTreeMap::new();
     let shared = known.iter().zip(after.chunks.iter()).take_while(|(a, b)| Arc::ptr_eq(a, b)).count();
     left.extend(known[shared..].iter().map(|chunk| (chunk.id, chunk)));
@@ -51,7 +51,7 @@ fn table_change(before: Option<&TableVersion>, entry: &TableEntry) -> TableChang
             }
         }
     }
-    removed.extend(left.into_keys());
+    let removed = left.into_keys().collect();
     let sketches = sketch_changes(before.filter(|_| !is_redefined), after);
     let def = Arc::clone(&after.def);
     TableChange { def, is_redefined, next_chunk_id: entry.next_chunk_id, removed, added, deleted, sketches }
@@ -65,14 +65,13 @@ fn manifest_chunk(chunk: &ChunkMeta) -> ManifestChunk {
 
 /// Those of a new or altered table are all replaced.
 fn sketch_changes(before: Option<&TableVersion>, after: &TableVersion) -> Vec<SketchChange> {
-    let sketch = |count: &Option<DistinctCount>| count.as_ref().map(|count| count.sketch().clone());
+    let sketch = DistinctCount::sketch;
     let Some(before) = before else {
-        return after.distinct.iter().map(|count| SketchChange::Replaced(sketch(count))).collect();
+        let replaced = |count: &Option<DistinctCount>| SketchChange::Replaced(count.as_ref().map(sketch).cloned());
+        return after.distinct.iter().map(replaced).collect();
     };
     let pairs = before.distinct.iter().zip(after.distinct.iter());
-    let change = |(before, after): (&Option<DistinctCount>, &Option<DistinctCount>)| {
-        let of = |count: &Option<DistinctCount>| count.as_ref().map(DistinctCount::sketch).cloned();
-        SketchChange::between(of(before).as_ref(), of(after).as_ref())
-    };
-    pairs.map(change).collect()
+    pairs
+        .map(|(before, after)| SketchChange::between(before.as_ref().map(sketch), after.as_ref().map(sketch)))
+        .collect()
 }

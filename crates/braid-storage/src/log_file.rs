@@ -37,6 +37,7 @@
 use braid_base::SEGMENT_ALIGN_BYTES;
 
 use crate::checksum::checksum;
+use crate::manifest_error::ManifestError;
 
 /// The version of the log's format.
 pub const LOG_VERSION: u32 = 1;
@@ -57,12 +58,32 @@ const BATCH_END: u8 = 0xFF;
 
 /// What is wrong with a log.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("damaged at byte {offset}: {what}")]
-pub struct LogFault {
-    /// Where, in bytes from the start.
-    pub offset: u64,
-    /// What is wrong there.
-    pub what: String,
+pub enum LogFault {
+    /// It is not there.
+    #[error("it is missing")]
+    Missing,
+    /// Its bytes are not those that were written.
+    #[error("damaged at byte {offset}: {what}")]
+    Damaged {
+        /// Where, in bytes from the start.
+        offset: u64,
+        /// What is wrong there.
+        what: String,
+    },
+    /// It follows a log that ends with an incomplete batch, and has records.
+    #[error("it follows a log that ends with an incomplete batch")]
+    FollowsIncomplete,
+    /// Its checksums hold, and a record is of no commit that follows the state before: a bug.
+    #[error("the record of commit {commit} is {source}")]
+    Record {
+        /// The number that the commit should have.
+        commit: u64,
+        /// What is wrong with the record.
+        source: ManifestError,
+    },
+    /// The tables, types and sequences of the newest state do not go together: a bug.
+    #[error("its newest state is wrong: {0}")]
+    State(String),
 }
 
 /// What a log holds.
@@ -130,7 +151,7 @@ pub fn read_log(bytes: &[u8], number: u64) -> Result<LogContents<'_>, LogFault> 
     loop {
         let offset = contents.end;
         let rest = &bytes[(offset as usize).min(bytes.len())..];
-        let fault = |what: &str| LogFault { offset, what: what.to_owned() };
+        let fault = |what: &str| LogFault::Damaged { offset, what: what.to_owned() };
         if rest.len() < SEGMENT_ALIGN_BYTES {
             return Err(fault("the log ends without the zeros that follow its last batch"));
         }
@@ -166,7 +187,7 @@ pub fn read_log(bytes: &[u8], number: u64) -> Result<LogContents<'_>, LogFault> 
 }
 
 fn check_header(bytes: &[u8], number: u64) -> Result<(), LogFault> {
-    let fault = |what: String| Err(LogFault { offset: 0, what });
+    let fault = |what: String| Err(LogFault::Damaged { offset: 0, what });
     if bytes.len() < LOG_HEADER_BYTES || bytes[..8] != MAGIC {
         return fault("it does not start with a log's header".to_owned());
     }

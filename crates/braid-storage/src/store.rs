@@ -50,8 +50,8 @@ pub struct Store {
 }
 
 impl Store {
-    /// Opens the data directory `dir`, creating it if it does not exist. Blocks on the disk, a few milliseconds for
-    /// thousands of chunks.
+    /// Opens the data directory `dir`, creating it if it does not exist. Blocks on the disk: a few milliseconds for
+    /// thousands of chunks, and as long as it takes to read the log behind the last checkpoint.
     ///
     /// # Errors
     /// [`StoreError::InUse`] when another process has it open; [`StoreError::Manifest`] and [`StoreError::Log`] when its manifest
@@ -174,17 +174,18 @@ fn log_writer(
         return Ok(writer);
     }
     tracing::info!(commits = recovered.record_count, log = log.number, "read commits from the log");
+    if log.is_torn {
+        // Else commits in the next log would seem to follow an incomplete batch, should the checkpoint fail.
+        writer.clear_end().map_err(io)?;
+    }
     match checkpoint(directory, &mut writer, &mut recovered.manifest) {
-        Ok(()) => {}
+        Ok(()) => Ok(writer),
         Err(error) if recovered.log.is_some() => {
             tracing::warn!(%error, "the checkpoint at the start failed; the log goes on");
-            if log.is_torn && writer.number() == log.number {
-                writer.clear_end().map_err(io)?;
-            }
+            Ok(writer)
         }
-        Err(error) => return Err(io(error)),
+        Err(error) => Err(io(error)),
     }
-    Ok(writer)
 }
 
 /// Begins the next log and writes the manifest that it follows.

@@ -20,7 +20,7 @@ use super::assignment::Assignment;
 use super::changed_rows::{ATTEMPTS_MAX, Part, Target, concurrent_update, query_of_text};
 use super::changes::Changes;
 use super::insert::{plain_name, sources_of};
-use super::merge_expressions::{guarded, number_of_clause};
+use super::merge_expressions::{check_not_volatile, guarded, number_of_clause};
 use super::new_values::NewValues;
 use super::parts::{as_prepared, note_types};
 use super::values::{is_default, spell_out_default};
@@ -118,6 +118,7 @@ impl<'a> Plan<'a> {
     fn of(context: &StatementContext, merge: &'a Merge) -> Result<Self, EngineError> {
         let table = TableWithJoins { relation: merge.table.clone(), joins: Vec::new() };
         let target = Target::of(context, &table)?;
+        check_not_volatile(&merge.on)?;
         let (source, source_name) = source_of(&merge.source)?;
         let sides = [true, false].map(|is_matched| Side::of(&target, &merge.clauses, is_matched));
         let [matched, others] = sides;

@@ -1,11 +1,43 @@
 //! The expressions of a MERGE's queries: which clause a row takes, and the values of each clause behind that.
 
+use braid_sql::pg_catalog::{Volatility, pg_catalog};
+use braid_sql::syntax::walk::{Tree, Walk};
 use braid_sql::tables::COMPUTED;
 use sqlparser::ast::helpers::attached_token::AttachedToken;
 use sqlparser::ast::{BinaryOperator, CaseWhen, Expr, Ident, SelectItem, SetExpr, TableFactor, TableWithJoins, Value};
 
 use super::changed_rows::query_of_text;
 use crate::EngineError;
+use crate::names::fold;
+
+/// Refuses an ON whose value may be another with each call: it is evaluated for the rows of either kind of clauses.
+///
+/// # Errors
+/// 0A000, also where only another function of a name that is called is volatile.
+pub(super) fn check_not_volatile(on: &Expr) -> Result<(), EngineError> {
+    let mut calls = VolatileCalls::default();
+    on.walk(&mut calls);
+    match calls.0 {
+        Some(name) => {
+            Err(EngineError::unsupported(format!("the volatile function {name} in ON of MERGE is not supported")))
+        }
+        None => Ok(()),
+    }
+}
+
+/// The name of the last call that may be of a volatile function.
+#[derive(Default)]
+struct VolatileCalls(Option<String>);
+
+impl Walk for VolatileCalls {
+    fn enter_expression(&mut self, expression: &Expr) {
+        let Expr::Function(call) = expression else { return };
+        let Some(name) = call.name.0.last().and_then(|part| part.as_ident()).map(fold) else { return };
+        if pg_catalog().functions_named(&name).any(|function| function.volatility == Volatility::Volatile) {
+            self.0 = Some(name);
+        }
+    }
+}
 
 /// The number of the first clause whose condition is true, or the number behind the last one: an item of FROM that the binder knows by its name.
 pub(super) fn number_of_clause(conditions: &[Option<Expr>]) -> Result<TableWithJoins, EngineError> {

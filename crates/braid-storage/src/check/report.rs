@@ -155,7 +155,7 @@ pub enum FaultKind {
     #[error("the manifest is damaged: {0}")]
     Manifest(ManifestError),
     /// A log is damaged or missing.
-    #[error("the log is {0}")]
+    #[error("the log of commits: {0}")]
     Log(LogFault),
     /// The manifest and the logs are not the state of this process.
     #[error("the newest state has number {found} instead of {expected}")]

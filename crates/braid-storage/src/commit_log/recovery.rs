@@ -57,24 +57,25 @@ pub(crate) fn recover(directory: &DataDirectory, mut manifest: Manifest) -> Resu
     for (number, expected) in logs_from(directory, first)?.into_iter().zip(first..) {
         let path = directory.log(expected);
         if number != expected {
-            return Err(fault(&path, 0, "it is missing"));
+            return Err(fault(&path, LogFault::Missing));
         }
         let bytes = directory.read_log(number)?;
         if number > first && is_unborn(&bytes, number) {
             break;
         }
-        let contents = read_log(&bytes, number).map_err(|source| StoreError::Log { path: path.clone(), source })?;
+        let contents = read_log(&bytes, number).map_err(|source| fault(&path, source))?;
         if !contents.records.is_empty() && log.is_some_and(|log| log.is_torn) {
-            return Err(fault(&path, 0, "it follows a log that ends with an incomplete batch"));
+            return Err(fault(&path, LogFault::FollowsIncomplete));
         }
         for record in &contents.records {
-            manifest.apply(record).map_err(|error| fault(&path, 0, &error.to_string()))?;
+            let commit = manifest.sequence.saturating_add(1);
+            manifest.apply(record).map_err(|source| fault(&path, LogFault::Record { commit, source }))?;
         }
         record_count += contents.records.len();
         log_bytes += bytes.len() as u64;
         log = Some(LogEnd { number, end: contents.end, length: bytes.len() as u64, is_torn: contents.is_torn });
     }
-    manifest.validate().map_err(|what| fault(&directory.log(first), 0, &what))?;
+    manifest.validate().map_err(|what| fault(&directory.log(first), LogFault::State(what)))?;
     Ok(Recovered { manifest, log, record_count, log_bytes })
 }
 
@@ -90,11 +91,11 @@ fn is_unborn(bytes: &[u8], number: u64) -> bool {
 fn logs_from(directory: &DataDirectory, first: u64) -> Result<Vec<u64>, StoreError> {
     let numbers: Vec<u64> = directory.list_logs()?.into_iter().filter(|number| *number >= first).collect();
     match numbers.is_empty() {
-        true => Err(fault(&directory.log(first), 0, "it is missing")),
+        true => Err(fault(&directory.log(first), LogFault::Missing)),
         false => Ok(numbers),
     }
 }
 
-fn fault(path: &Path, offset: u64, what: &str) -> StoreError {
-    StoreError::Log { path: path.to_owned(), source: LogFault { offset, what: what.to_owned() } }
+fn fault(path: &Path, source: LogFault) -> StoreError {
+    StoreError::Log { path: path.to_owned(), source }
 }

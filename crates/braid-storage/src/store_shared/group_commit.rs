@@ -31,7 +31,7 @@ use crate::catalog::Catalog;
 use crate::commit_log::log_writer::{AppendError, LogWriter};
 use crate::data_file::DataFile;
 
-/// Bytes of batches at which a checkpoint is made: a second of reading, at 100 MB/s.
+/// Bytes of batches at which a checkpoint is made: opening reads at most these and one more batch.
 const LOG_BYTES_MAX: u64 = 64 << 20;
 
 /// Bytes of records that are written as one batch; one record may have more.
@@ -100,7 +100,7 @@ impl GroupCommit {
         }
     }
 
-    /// Whatever it is told of is a batch that ends after this call.
+    /// A receiver that changes with each batch that ends from now on.
     pub(crate) fn watch_batches(&self) -> watch::Receiver<u64> {
         self.batches.subscribe()
     }

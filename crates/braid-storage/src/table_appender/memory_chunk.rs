@@ -22,7 +22,7 @@ const COMMIT_ROWS_MAX: usize = 1024;
 /// Bytes of these rows.
 const COMMIT_BYTES_MAX: usize = 256 << 10;
 
-/// Rows of a chunk in memory: so many are encoded again under the commit lock, in a few milliseconds.
+/// Rows of a chunk in memory. So many are encoded again under the commit lock at most.
 const CHUNK_ROWS_MAX: usize = 8192;
 
 /// Bytes of a chunk in memory.

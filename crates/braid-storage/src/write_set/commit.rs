@@ -88,6 +88,11 @@ impl WriteSet {
         Ok(catalog)
     }
 
+    /// Whether a table, sequence or type may get a name that it did not have: others may have taken it.
+    fn may_name(&self) -> bool {
+        self.types.is_some() || self.sequences.has_changes() || self.tables.values().any(TableWrites::may_name)
+    }
+
     /// The next state.
     fn onto(&self, newest: &Catalog, mut written: BTreeMap<TableId, Written>) -> Result<Commit, StoreError> {
         let sequence = newest.sequence() + 1;
@@ -122,6 +127,9 @@ impl WriteSet {
         }
         for (_, writes) in self.tables.iter().filter(|table| !is_gone(table)) {
             catalog.check_types_of(&writes.def)?;
+        }
+        if self.may_name() {
+            catalog.check_names()?;
         }
         if let Some(known) =
             self.types.iter().flat_map(|types| types.removed()).find(|known| is_used(&catalog, known.id))

@@ -32,6 +32,11 @@ impl SequenceEdits {
         self.changes.is_none() && self.reserved.is_empty()
     }
 
+    /// Whether a sequence is created, altered or dropped.
+    pub(super) fn has_changes(&self) -> bool {
+        self.changes.is_some()
+    }
+
     /// The sequences without these changes: those that are not changed, as `view` shows them, and the others before the first change.
     fn before(&self, view: &Catalog) -> Sequences {
         let mut before = view.sequences_by_id().clone();

@@ -1,16 +1,18 @@
 //! Opening: the lock, new directories, orphans, and directories that must not be touched.
 
 use std::fs;
+use std::os::unix::fs::FileExt;
 use std::time::{Duration, Instant};
 
 use braid_base::{ChunkId, ColumnId, TableId};
+use braid_io::{Fault, FaultDevice, IoOperation};
 use braid_storage::manifest::{ManifestChunk, ManifestTable, NextIds};
 use braid_storage::{
     ColumnDef, ColumnType, DataFileId, DistinctSketch, FileRange, Manifest, ManifestError, NewTable, Scalar,
-    SegmentMeta, SegmentPlace, StoreError, TableDef, ZoneMap,
+    SegmentMeta, SegmentPlace, Store, StoreError, StoreOptions, TableDef, ZoneMap, encode_batch, read_log,
 };
 
-use crate::test_table::{FILE_ROWS, data_files, insert, new_table, open, test_device};
+use crate::test_table::{FILE_ROWS, data_files, insert, new_table, open, open_again, test_device};
 
 #[tokio::test]
 async fn one_store_a_directory() {
@@ -113,6 +115,40 @@ async fn definitions_come_back_and_bad_ones_are_refused() {
     assert_ne!(again.def.id, def.id, "ids are not given out twice");
 }
 
+/// An incomplete batch at the end of the log, and a disk that refuses the checkpoint at the start: what is committed then is there
+/// afterwards.
+#[tokio::test]
+async fn commits_go_on_behind_an_incomplete_batch_though_the_checkpoint_at_the_start_fails() {
+    for (operation, nth) in [(IoOperation::Rename, 1), (IoOperation::SyncDirectory, 1), (IoOperation::Open, 1)] {
+        let temp = tempfile::tempdir().unwrap();
+        let store = open(temp.path()).unwrap();
+        store.create_table(new_table("t")).await.unwrap();
+        insert(&store, "t", 0..10).await.unwrap();
+        drop(store);
+        let path = temp.path().join("log/0000000000000001.log");
+        let bytes = fs::read(&path).unwrap();
+        let end = read_log(&bytes, 1).unwrap().end;
+        let batch = encode_batch(1, end, [[7; 2_000].as_slice()].into_iter());
+        let log = fs::OpenOptions::new().write(true).open(&path).unwrap();
+        // The sectors of the batch but the second.
+        log.write_all_at(&batch[..512], end).unwrap();
+        log.write_all_at(&batch[1024..], end + 1024).unwrap();
+        assert!(read_log(&fs::read(&path).unwrap(), 1).unwrap().is_torn);
+        let disk = FaultDevice::new(test_device(temp.path()));
+        let (file, errno) = (None, 5);
+        disk.inject(Fault::Fail { operation: Some(operation), file, nth, errno });
+        match Store::open(temp.path(), StoreOptions { device: disk.clone(), encode_threads: 1 }) {
+            Ok(store) => drop(insert(&store, "t", 10..20).await.unwrap()),
+            // The incomplete batch could not be taken away.
+            Err(error) => assert_eq!(operation, IoOperation::Open, "{error}"),
+        }
+        let store = open_again(temp.path()).await.unwrap();
+        let expected = if operation == IoOperation::Open { 10 } else { 20 };
+        assert_eq!(store.snapshot().table("t").unwrap().row_count(), expected, "{operation:?}");
+        assert!(store.check(|_| {}).await.is_sound());
+    }
+}
+
 /// The manifest of scale factor 10's lineitem: start-up must stay far below half a second.
 #[tokio::test]
 async fn a_large_manifest_opens_quickly() {
@@ -166,8 +202,8 @@ async fn a_large_manifest_opens_quickly() {
     file.set_len(4096 * (1 + 458 * 16)).unwrap();
     let device = test_device(temp.path());
     let started = Instant::now();
-    let options = braid_storage::StoreOptions { device, encode_threads: 2 };
-    let store = braid_storage::Store::open(temp.path(), options).unwrap();
+    let options = StoreOptions { device, encode_threads: 2 };
+    let store = Store::open(temp.path(), options).unwrap();
     let elapsed = started.elapsed();
     assert_eq!(store.snapshot().table("lineitem").unwrap().row_count(), 458 * 131_072);
     // 30 ms without optimisation; the limit leaves room for a busy machine.

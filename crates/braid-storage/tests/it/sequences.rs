@@ -7,7 +7,7 @@ use braid_base::{ColumnId, Random, SeededRandom, TableId};
 use braid_io::Fault;
 use braid_storage::{
     CatalogSequence, ColumnChange, SequenceChanges, SequenceDef, SequenceOwner, SequenceScope, SequenceState,
-    SequenceType, SequenceUse, Store, StoreError,
+    SequenceType, SequenceUse, Store, StoreError, TypeChanges,
 };
 use braid_testing::cases;
 
@@ -249,4 +249,34 @@ async fn a_sequence_goes_with_the_column_that_owns_it() {
     assert_eq!(writes.view(&store.snapshot()).sequences().len(), 0);
     writes.commit().await.unwrap();
     assert_eq!(store.snapshot().sequences().len(), 0);
+}
+
+/// What others have named since a transaction named the same fails its commit: a state with one name for two cannot be opened.
+#[tokio::test]
+async fn names_that_others_have_taken_fail_the_commit() {
+    let temp = directory_in_memory();
+    let mut store = open(temp.path()).unwrap();
+    let named = |store: &Store, kind: usize, name: &str| {
+        let (view, mut writes) = (store.snapshot(), store.write_set());
+        match kind {
+            0 => drop(writes.create_table(&view, new_table(name)).unwrap()),
+            1 => writes.change_sequences(&view, |changes| changes.add(definition(changes.new_id(), name))).unwrap(),
+            _ => {
+                let labels = vec!["a".to_owned()];
+                let add = |changes: &mut TypeChanges<'_>| changes.add(name.to_owned(), format!("_{name}"), labels);
+                writes.change_types(&view, add).unwrap();
+            }
+        }
+        writes
+    };
+    for (round, (one, other)) in [(0, 0), (0, 1), (1, 0), (1, 1), (0, 2), (2, 0), (2, 2)].into_iter().enumerate() {
+        let name = format!("n{round}");
+        let (late, early) = (named(&store, one, &name), named(&store, other, &name));
+        early.commit().await.unwrap();
+        let refused = late.commit().await.unwrap_err();
+        let is_taken = matches!(refused, StoreError::TableExists { .. } | StoreError::TypeExists { .. });
+        assert!(is_taken, "{one} after {other}: {refused}");
+        drop(store);
+        store = open_again(temp.path()).await.unwrap();
+    }
 }
