@@ -340,6 +340,19 @@ fn forged_relations_are_refused() {
     });
 }
 
+/// Changes a few bytes, and perhaps cuts what follows the first `kept`.
+fn damage(bytes: &mut Vec<u8>, kept: usize, random: &mut SeededRandom) {
+    for _ in 0..1 + random.below(4) {
+        let at = random.below(bytes.len() as u64) as usize;
+        match random.below(4) {
+            0 => bytes[at] ^= 1 << random.below(8),
+            1 => bytes[at] = random.next_u64() as u8,
+            2 => bytes[at..].iter_mut().take(4).for_each(|byte| *byte = 0xFF),
+            _ => bytes.truncate(at.max(kept)),
+        }
+    }
+}
+
 /// What the fuzz target does for hours, for a moment: no bytes make the decoder panic, and what it accepts is a
 /// manifest that encodes to something it accepts as the same.
 #[test]
@@ -355,15 +368,7 @@ fn decoding_is_total() {
         } else {
             encoded[case.seed as usize % encoded.len()].clone()
         };
-        for _ in 0..1 + random.below(4) {
-            let at = random.below(bytes.len() as u64) as usize;
-            match random.below(4) {
-                0 => bytes[at] ^= 1 << random.below(8),
-                1 => bytes[at] = random.next_u64() as u8,
-                2 => bytes[at..].iter_mut().take(4).for_each(|byte| *byte = 0xFF),
-                _ => bytes.truncate(at.max(HEADER_BYTES)),
-            }
-        }
+        damage(&mut bytes, HEADER_BYTES, random);
         if random.chance(9, 10) {
             reseal(&mut bytes);
         }

@@ -1,10 +1,10 @@
 //! Commit records: a state from nothing, forgeries, and any bytes.
 
-use braid_base::{Random, SeededRandom, TableId};
+use braid_base::{SeededRandom, TableId};
 use braid_testing::cases;
 
 use super::super::*;
-use super::random_manifest;
+use super::{damage, random_manifest};
 
 /// The state before `manifest`, without types and tables.
 fn state_before(manifest: &Manifest) -> Manifest {
@@ -100,15 +100,7 @@ fn applying_is_total() {
         let random = &mut case.random();
         let manifest = random_state(random);
         let mut bytes = record_of(&manifest).encode();
-        for _ in 0..1 + random.below(4) {
-            let at = random.below(bytes.len() as u64) as usize;
-            match random.below(4) {
-                0 => bytes[at] ^= 1 << random.below(8),
-                1 => bytes[at] = random.next_u64() as u8,
-                2 => bytes[at..].iter_mut().take(4).for_each(|byte| *byte = 0xFF),
-                _ => bytes.truncate(at.max(8)),
-            }
-        }
+        damage(&mut bytes, 8, random);
         let mut state = state_before(&manifest);
         if state.apply(&bytes).is_ok() && state.validate().is_ok() {
             assert_eq!(Manifest::decode(&state.encode()), Ok(state));
