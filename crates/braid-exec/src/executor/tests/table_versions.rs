@@ -112,7 +112,13 @@ async fn numerics_are_integers_or_bytes_in_all_chunks_of_a_version() {
     let first = table.insert(2, &cents).await;
     let wide = table.insert(2, &[1 << 70]).await;
     let mixed = table.insert(3, &[5]).await;
-    assert_eq!(mixed.chunks.iter().map(|chunk| chunk.segments[0].scale).collect::<Vec<_>>(), [Some(2), None]);
+    // The fourth of the chunks in memory of one row merges all four of them.
+    table.insert(2, &[6]).await;
+    let merged = table.insert(2, &[7]).await;
+    let scales =
+        |version: &TableVersion| version.chunks.iter().map(|chunk| chunk.segments[0].scale).collect::<Vec<_>>();
+    assert_eq!(scales(&mixed), [Some(2), Some(2), Some(3)]);
+    assert_eq!(scales(&merged), [Some(2), None]);
     let rows = |version: &Arc<TableVersion>| {
         let plan = table.plan(version);
         async move { run(&plan, 1, &FixedBudget::new(PLENTY)).await.unwrap() }
@@ -125,4 +131,6 @@ async fn numerics_are_integers_or_bytes_in_all_chunks_of_a_version() {
     let mut expected: Vec<Vec<Option<Scalar>>> = cents.iter().map(|cent| bytes(2, *cent)).collect();
     expected.extend([bytes(2, 1 << 70), bytes(3, 5)]);
     assert_eq!(rows(&mixed).await, expected);
+    expected.extend([bytes(2, 6), bytes(2, 7)]);
+    assert_eq!(rows(&merged).await, expected);
 }
