@@ -10,7 +10,7 @@ use braid_base::{ColumnId, EnumType, EnumTypeId, EnumTypeRef, TableId};
 
 use crate::manifest::{ChunkEntry, ManifestHeader, NextIds, encode_system, encode_table};
 use crate::sequences::{SequenceCounter, SequenceDef, SequenceOwner, SequenceState, SequenceUse};
-use crate::{ColumnDef, ColumnType, DistinctCount, StoreError, TableDef, TableVersion};
+use crate::{ColumnDef, ColumnType, DistinctCount, KeyDef, StoreError, TableDef, TableVersion};
 
 /// What CREATE TABLE asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -142,9 +142,14 @@ impl Catalog {
         usages.map(|owner| owner.usage).find(|usage| *usage != SequenceUse::Owned)
     }
 
-    /// Whether a table or a sequence has this name.
+    /// Whether a table, a sequence or a key has this name.
     pub fn has_relation(&self, name: &str) -> bool {
-        self.table(name).is_some() || self.sequence_named(name).is_some()
+        self.table(name).is_some() || self.sequence_named(name).is_some() || self.key_named(name).is_some()
+    }
+
+    /// The key with this name, and its table.
+    pub fn key_named(&self, name: &str) -> Option<(&Arc<TableVersion>, &KeyDef)> {
+        self.tables().find_map(|version| Some((version, version.def.key(name)?)))
     }
 
     /// The columns of an enumerated type, with their tables.
@@ -174,21 +179,22 @@ impl Catalog {
         Ok(())
     }
 
-    /// Checks that no two relations have one name, and no table that of a type or of its array type: a state in which they do
+    /// Checks that no two relations have one name, keys included, and no table that of a type or of its array type: a state in which they do
     /// cannot be opened.
     pub(crate) fn check_names(&self) -> Result<(), StoreError> {
         let types = self.types.values().map(|known| &known.definition);
         let types: HashSet<&String> = types.flat_map(|known| [&known.name, &known.array_name]).collect();
-        let sequences: HashSet<&String> = self.sequences.values().map(|known| &known.definition.name).collect();
-        for name in self.tables().map(|version| &version.def.name) {
-            if sequences.contains(name) {
-                return Err(StoreError::TableExists { table: name.clone() });
-            }
-            if types.contains(name) {
-                return Err(StoreError::TypeExists { name: name.clone() });
-            }
+        let sequences = self.sequences.values().map(|known| &known.definition.name);
+        let keys = self.tables().flat_map(|version| version.def.keys.iter().map(|key| &key.name));
+        let tables = self.tables().map(|version| &version.def.name);
+        let mut names = HashSet::new();
+        if let Some(name) = sequences.chain(keys).chain(tables).find(|name| !names.insert(*name)) {
+            return Err(StoreError::TableExists { table: name.clone() });
         }
-        Ok(())
+        match self.tables().map(|version| &version.def.name).find(|name| types.contains(name)) {
+            Some(name) => Err(StoreError::TypeExists { name: name.clone() }),
+            None => Ok(()),
+        }
     }
 
     /// All enumerated types by their oids.

@@ -1,4 +1,4 @@
-//! Reading whole chunks without the buffer, to merge small ones.
+//! Reading chunks without the buffer, to merge small ones, and to index keys.
 //!
 //! Scans do not come here; they go through the buffer, which reads each segment once for all of them.
 
@@ -27,6 +27,29 @@ pub(crate) async fn read_chunk(
     });
     let columns = try_join_all(columns).await?;
     Ok(RecordBatch::try_new(def.arrow_schema(), columns).expect("columns are checked as they are decoded"))
+}
+
+/// The values of columns, by their places, in all rows of a chunk, deleted ones included.
+pub(crate) async fn read_columns(
+    device: &dyn Device,
+    def: &Arc<TableDef>,
+    chunk: &Arc<ChunkMeta>,
+    columns: Vec<usize>,
+) -> Result<Vec<ArrayRef>, StoreError> {
+    let all = Arc::new(ChunkMeta { deleted: None, ..(**chunk).clone() });
+    let columns = columns.into_iter().map(|column| {
+        let all = Arc::clone(&all);
+        async move {
+            if let Some(memory) = all.segments[column].memory() {
+                return Ok(gather_memory(memory.segment(), None, def.columns[column].column_type));
+            }
+            let bytes = read_segment(device, &all, column).await?;
+            let def = Arc::clone(def);
+            let decoded = tokio::task::spawn_blocking(move || decode(&def, &all, column, bytes));
+            decoded.await.unwrap_or_else(|error| Err(StoreError::Stopped { reason: error.to_string() }))
+        }
+    });
+    try_join_all(columns).await
 }
 
 /// The bytes of a segment, without padding, unchecked. Those in memory are not copied.

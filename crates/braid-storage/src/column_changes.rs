@@ -87,6 +87,7 @@ impl TableDef {
             def.primary_key.clear();
         }
         def.checks.retain(|check| !check.columns.contains(&id));
+        def.keys.retain(|key| !key.columns.contains(&id));
         Ok(def)
     }
 

@@ -13,6 +13,7 @@
 //! | `zone_map` | smallest and largest value of a segment, and which predicates they refute |
 //! | `deleted_rows` | which rows of a chunk are deleted; the identity of a row |
 //! | `row_conflict` | why rows cannot be deleted |
+//! | `key_index` | UNIQUE and PRIMARY KEY: sorted runs of keys and rows, and the keys that transactions are about to add |
 //! | `row_deletion` | table versions without some rows |
 //! | `row_locks` | the rows that transactions are about to delete, and who waits for whom |
 //! | `distinct_sketch` | how many different values a column has |
@@ -53,6 +54,7 @@ mod data_file;
 mod data_file_header;
 mod deleted_rows;
 mod distinct_sketch;
+mod key_index;
 mod log_file;
 pub mod manifest;
 mod manifest_error;
@@ -92,6 +94,7 @@ pub use data_file::DataFile;
 pub use data_file_header::{DataFileId, HeaderFault};
 pub use deleted_rows::{DeletedRows, RowId};
 pub use distinct_sketch::{DistinctCount, DistinctSketch};
+pub use key_index::{KEY_COLUMNS_MAX, KEYS_MAX, KeyDef, KeyKind, KeyNulls, is_key_type};
 pub use log_file::{LogContents, LogFault, encode_batch, encode_empty_log, read_log};
 pub use manifest::Manifest;
 pub use manifest_error::ManifestError;
@@ -111,7 +114,7 @@ pub use sequences::{
     SequenceUse,
 };
 pub use store::{Store, StoreOptions};
-pub use store_error::StoreError;
+pub use store_error::{DuplicateKey, StoreError};
 pub use store_shared::{PRIVATE_CHUNKS, PRIVATE_SEQUENCE};
 pub use table::{
     CHECKS_MAX, CheckDef, ChunkMeta, ColumnDef, FileRange, SegmentMeta, SegmentPlace, TableDef, TableVersion,
@@ -119,5 +122,5 @@ pub use table::{
 pub use table_appender::{AppendedRows, TableAppender};
 pub use type_changes::TypeChanges;
 pub use types::{ColumnType, NUMERIC_OID, PhysicalType, SQL_TYPE_KEY};
-pub use write_set::{AlteredRows, WriteSet};
+pub use write_set::{AlteredRows, Constraints, WriteSet};
 pub use zone_map::{Verdict, ZoneMap};

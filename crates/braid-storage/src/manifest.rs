@@ -31,13 +31,14 @@
 //! The versions before are read as well; opening the directory writes the present one. Version 1 has no sketches; versions 1 and 2
 //! have no numerics without a precision as integers; versions 1 to 3 have no enumerated types; versions 1 to 4 have no deleted
 //! rows, the ids of their columns are the columns' ordinals, and each of their chunks has a segment of each column; versions 1 to
-//! 5 have no check constraints, no log, no chunks in memory and no sequences.
+//! 5 have no check constraints, no enforced keys, no log, no chunks in memory and no sequences.
 //!
 //! Deliberately not done: guessing. A wrong checksum is an error, not a
 //! reason to fall back to an older state: rows whose commit was reported would be gone without a word.
 
 mod byte_reader;
 mod commit_record;
+mod constraint_section;
 mod deleted_rows_section;
 mod missing_value;
 mod scalars;
@@ -238,6 +239,7 @@ impl Manifest {
     pub fn validate(&self) -> Result<(), String> {
         let (mut names, mut files) = (HashSet::new(), HashSet::new());
         names.extend(self.types.iter().flat_map(|definition| [&definition.name, &definition.array_name]));
+        self.validate_keys()?;
         for table in &self.tables {
             let def = &table.def;
             if def.id.0 >= self.next_ids.table {
@@ -261,6 +263,19 @@ impl Manifest {
                 return Err(format!("data file {file} is not given out or belongs to two tables"));
             }
             files.extend(own);
+        }
+        Ok(())
+    }
+
+    /// Whether the keys have names and ids that no other relation has.
+    fn validate_keys(&self) -> Result<(), String> {
+        let tables = self.tables.iter().map(|table| (&table.def.name, table.def.id));
+        let sequences = self.sequences.iter().map(|known| (&known.def.name, known.def.id));
+        let (mut names, mut ids): (HashSet<_>, HashSet<_>) = tables.chain(sequences).unzip();
+        for key in self.tables.iter().flat_map(|table| &table.def.keys) {
+            if key.id.0 >= self.next_ids.table || !names.insert(&key.name) || !ids.insert(key.id) {
+                return Err(format!("the name or the id of key \"{}\" is not its own, or not given out", key.name));
+            }
         }
         Ok(())
     }

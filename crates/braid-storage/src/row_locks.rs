@@ -8,6 +8,8 @@
 //! 4. A transaction waits for one other at a time, until that one ends. The one whose wait would close a circle fails instead.
 //!
 //! Locks are bitmaps by chunk, so that a transaction may lock any number of rows.
+//!
+//! The keys of rows that a transaction is about to add are locked beside them ([`PendingKeys`]): whoever wants to add the same waits.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -16,6 +18,7 @@ use braid_base::{ChunkId, TableId};
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
+use crate::key_index::{AddedKeys, KeyId, KeyRun, PendingKeys};
 use crate::{DeletedRows, RowDeletes, StoreError};
 
 /// What became of a request for locks.
@@ -44,6 +47,7 @@ struct State {
 #[derive(Debug)]
 struct Owner {
     rows: BTreeMap<TableId, RowDeletes>,
+    keys: PendingKeys,
     /// Closed at its end.
     _ended: watch::Sender<()>,
     end: watch::Receiver<()>,
@@ -70,7 +74,7 @@ impl RowLocks {
         let number = state.next_owner;
         state.next_owner += 1;
         let (ended, end) = watch::channel(());
-        state.owners.insert(number, Owner { rows: BTreeMap::new(), _ended: ended, end });
+        state.owners.insert(number, Owner { rows: BTreeMap::new(), keys: PendingKeys::default(), _ended: ended, end });
         LockOwner { locks: Arc::clone(self), number }
     }
 
@@ -102,6 +106,48 @@ impl LockOwner {
             held.insert(*chunk, united);
         }
         Ok(())
+    }
+
+    /// The other transaction that has locked a row.
+    pub(crate) fn holder_of(&self, table: TableId, chunk: ChunkId, row: u32) -> Option<Holder> {
+        let state = self.locks.state.lock();
+        let mut others = state.owners.iter().filter(|(number, _)| **number != self.number);
+        let holds = |owner: &Owner| {
+            let rows = owner.rows.get(&table).and_then(|rows| rows.get(&chunk));
+            rows.is_some_and(|rows| rows.contains(row))
+        };
+        others.find(|(_, owner)| holds(owner)).map(|(number, owner)| Holder { number: *number, end: owner.end.clone() })
+    }
+
+    /// Whether it may have one of these keys pending already.
+    pub(crate) fn has_pending(&self, key: &KeyId, keys: &KeyRun) -> bool {
+        self.locks.state.lock().owners[&self.number].keys.overlap(key, keys)
+    }
+
+    /// Locks keys that are about to be added, all or none. With too many keys it locks the whole key.
+    ///
+    /// # Errors
+    /// The transaction that is about to add one of them.
+    pub(crate) fn try_lock_keys(&self, key: &KeyId, keys: &Arc<KeyRun>) -> Result<AddedKeys, Holder> {
+        let mut state = self.locks.state.lock();
+        let is_whole = state.owners[&self.number].keys.is_too_many(key, keys);
+        for (number, other) in state.owners.iter().filter(|(number, _)| **number != self.number) {
+            if other.keys.overlap(key, keys) || (is_whole && other.keys.has_any(key)) {
+                return Err(Holder { number: *number, end: other.end.clone() });
+            }
+        }
+        let own = state.owners.get_mut(&self.number).expect("an owner is there until it is dropped");
+        match is_whole {
+            true => Ok(own.keys.take_whole(key)),
+            false => Ok(own.keys.add(key, keys)),
+        }
+    }
+
+    /// Gives back the keys that were locked last.
+    pub(crate) fn unlock_keys(&self, key: &KeyId, added: AddedKeys) {
+        let mut state = self.locks.state.lock();
+        let own = state.owners.get_mut(&self.number).expect("an owner is there until it is dropped");
+        own.keys.take_back(key, added);
     }
 
     /// Waits until another transaction has ended.

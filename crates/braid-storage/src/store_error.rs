@@ -2,15 +2,49 @@
 
 use std::path::{Path, PathBuf};
 
+use arrow::array::ArrayRef;
 use braid_base::ChunkId;
 use braid_io::{IoError, is_space_used_up};
 
-use crate::ColumnType;
 use crate::RowConflict;
 use crate::column_change_error::ColumnChangeError;
+use crate::key_index::KEY_BYTES_MAX;
 use crate::log_file::LogFault;
 use crate::manifest_error::ManifestError;
 use crate::segment_error::SegmentError;
+use crate::{ColumnType, KeyDef, TableDef};
+
+/// The key that two rows would have.
+#[derive(Debug)]
+pub struct DuplicateKey {
+    /// The table.
+    pub table: String,
+    /// The name of the key.
+    pub key: String,
+    /// The names of its columns.
+    pub columns: Vec<String>,
+    /// The types of its columns.
+    pub types: Vec<ColumnType>,
+    /// A row of each column. Numerics without a precision are their shortest texts.
+    pub values: Vec<ArrayRef>,
+    /// Whether the table has these rows, so that it cannot get the key.
+    pub is_of_table: bool,
+}
+
+impl DuplicateKey {
+    /// A row to be added has the key of another one.
+    pub(crate) fn of_row(def: &TableDef, key: &KeyDef, values: Vec<ArrayRef>) -> Box<Self> {
+        let columns = || key.columns.iter().filter_map(|id| def.column_by_id(*id));
+        let (table, names) = (def.name.clone(), columns().map(|column| column.name.clone()).collect());
+        let types = columns().map(|column| column.column_type).collect();
+        Box::new(Self { table, key: key.name.clone(), columns: names, types, values, is_of_table: false })
+    }
+
+    /// Two rows of a table that is to get the key have the same.
+    pub(crate) fn of_table(def: &TableDef, key: &KeyDef, values: Vec<ArrayRef>) -> Box<Self> {
+        Box::new(Self { is_of_table: true, ..*Self::of_row(def, key, values) })
+    }
+}
 
 /// Why an operation of the store failed. Unless a variant says otherwise, the tables are as before.
 #[derive(Debug, thiserror::Error)]
@@ -83,6 +117,17 @@ pub enum StoreError {
     Conflict {
         /// What both have changed.
         what: String,
+    },
+    /// Two rows would have the same key.
+    #[error("duplicate key value violates unique constraint \"{}\"", .0.key)]
+    DuplicateKey(Box<DuplicateKey>),
+    /// A key is too long to be indexed.
+    #[error("a key of table \"{table}\" has {bytes} bytes; keys have at most {KEY_BYTES_MAX} bytes")]
+    KeyTooLong {
+        /// The table.
+        table: String,
+        /// Bytes of the key as it is encoded.
+        bytes: usize,
     },
     /// Transactions wait for each other's rows; this one was chosen to fail.
     #[error("deadlock detected")]

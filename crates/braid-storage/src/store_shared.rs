@@ -16,6 +16,7 @@ use crate::commit_log::log_writer::LogWriter;
 use crate::data_directory::DataDirectory;
 use crate::data_file::DataFile;
 use crate::data_file_header::DataFileId;
+use crate::key_index::KeyRunCache;
 use crate::manifest::NextIds;
 use crate::row_locks::RowLocks;
 use crate::{StoreError, TableDef};
@@ -45,6 +46,7 @@ pub(crate) struct StoreShared {
     next_private_chunk: AtomicU32,
     pub(crate) encode_permits: Arc<Semaphore>,
     pub(crate) row_locks: Arc<RowLocks>,
+    pub(crate) key_runs: KeyRunCache,
 }
 
 impl StoreShared {
@@ -69,6 +71,7 @@ impl StoreShared {
             next_private_chunk: AtomicU32::new(0),
             encode_permits: Arc::new(Semaphore::new(encode_threads)),
             row_locks: Arc::default(),
+            key_runs: KeyRunCache::default(),
         }
     }
 
@@ -109,7 +112,7 @@ impl StoreShared {
         let id = self.new_relation_id();
         let next_column_id = u16::try_from(columns.len()).unwrap_or(u16::MAX);
         columns.iter_mut().zip(0..).for_each(|(column, id)| column.id = ColumnId(id));
-        let def = TableDef { id, name, columns, primary_key, next_column_id, checks: Vec::new() };
+        let def = TableDef { id, name, columns, primary_key, next_column_id, checks: Vec::new(), keys: Vec::new() };
         match def.validate() {
             Ok(()) => Ok(def),
             Err(reason) => Err(StoreError::InvalidTable { table: def.name, reason }),

@@ -12,10 +12,12 @@ use braid_base::{ChunkId, ColumnId, SegmentId, TableId};
 
 use crate::column_change_error::COLUMNS_MAX;
 use crate::data_file::DataFile;
+use crate::key_index::ChunkKeys;
 use crate::memory_segment::MemorySegment;
 use crate::missing_values::why_unfit;
 use crate::{
-    ColumnType, CommonScale, DeletedRows, DistinctCount, EncodedSegment, PhysicalType, Scalar, SegmentError, ZoneMap,
+    ColumnType, CommonScale, DeletedRows, DistinctCount, EncodedSegment, KeyDef, PhysicalType, Scalar, SegmentError,
+    ZoneMap,
 };
 
 /// A column of a table.
@@ -75,12 +77,14 @@ pub struct TableDef {
     pub name: String,
     /// Columns in order. Columns are added behind the others, so their ids ascend.
     pub columns: Vec<ColumnDef>,
-    /// Columns declared PRIMARY KEY (informational: it implies NOT NULL, uniqueness is not checked yet).
+    /// Columns declared PRIMARY KEY. Their values differ only if the key is among `keys`: NOT ENFORCED.
     pub primary_key: Vec<ColumnId>,
     /// The id that the next column gets; ids of dropped columns are below it. At most [`COLUMNS_MAX`].
     pub next_column_id: u16,
     /// Conditions of its rows, in the order in which they were added. What they mean is for the front end.
     pub checks: Vec<CheckDef>,
+    /// Columns whose values differ in all rows, in the order in which they were declared.
+    pub keys: Vec<KeyDef>,
 }
 
 impl TableDef {
@@ -107,6 +111,7 @@ impl TableDef {
         }
         self.validate_ids()?;
         self.validate_checks()?;
+        self.validate_keys()?;
         let mut names = HashSet::new();
         for name in self.columns.iter().map(|c| &c.name).chain([&self.name]) {
             if !(1..=NAME_BYTES_MAX).contains(&name.len()) {
@@ -296,6 +301,8 @@ pub struct ChunkMeta {
     pub file: Option<Arc<DataFile>>,
     /// One for each column of the definition, in its order.
     pub segments: Vec<SegmentMeta>,
+    /// What is known of its keys.
+    pub keys: Arc<ChunkKeys>,
 }
 
 impl ChunkMeta {

@@ -42,7 +42,7 @@ impl Store {
             };
             let mut next = catalog.numbered(catalog.sequence() + 1);
             next.set_types(types);
-            lock.publish(Commit { catalog: next, added: Vec::new(), removed: Vec::new() }).await?;
+            lock.publish(Commit { catalog: next, added: Vec::new(), removed: Vec::new(), locks: None }).await?;
             Ok(result)
         })
     }

@@ -11,6 +11,7 @@
 //! | [`next_version`] | a table's version with added rows |
 //! | [`type_edits`] | changes of the enumerated types |
 //! | [`sequence_edits`] | changes of the sequences |
+//! | [`key_claims`] | the keys of added rows, which no other row has |
 //! | [`commit`] | the way of a write set into the newest catalog |
 //!
 //! Rules:
@@ -23,6 +24,7 @@
 
 mod altered_table;
 mod commit;
+mod key_claims;
 mod next_version;
 mod sequence_edits;
 mod table_writes;
@@ -39,13 +41,24 @@ use crate::catalog::{Catalog, NewTable, TableEntry};
 use crate::row_locks::LockOwner;
 use crate::store_shared::{CommitLock, StoreShared};
 use crate::table_appender::{AppendedRows, TableAppender, Target};
-use crate::{CheckDef, DeletedRows, Locked, RowDeletes, Store, StoreError, TableDef, TableVersion, TypeChanges};
+use crate::{
+    CheckDef, DeletedRows, KeyDef, Locked, RowDeletes, Store, StoreError, TableDef, TableVersion, TypeChanges,
+};
 
 pub use altered_table::AlteredRows;
 use next_version::NextVersion;
 use sequence_edits::SequenceEdits;
 use table_writes::{Base, TableWrites};
 use type_edits::TypeEdits;
+
+/// The constraints of a new table.
+#[derive(Clone, Debug, Default)]
+pub struct Constraints {
+    /// Conditions of its rows.
+    pub checks: Vec<CheckDef>,
+    /// Columns whose values differ in all rows. Their ids are given out by the write set.
+    pub keys: Vec<KeyDef>,
+}
 
 /// What a transaction changes.
 #[derive(Clone)]
@@ -105,20 +118,26 @@ impl WriteSet {
     /// # Errors
     /// [`StoreError::TableExists`], [`StoreError::TypeExists`], [`StoreError::UnknownType`], [`StoreError::InvalidTable`].
     pub fn create_table(&mut self, view: &Catalog, table: NewTable) -> Result<Arc<TableDef>, StoreError> {
-        self.create_checked_table(view, table, Vec::new())
+        self.create_constrained_table(view, table, Constraints::default())
     }
 
-    /// As [`Self::create_table`], with conditions of its rows.
+    /// As [`Self::create_table`], with constraints of its rows. Keys get ids of their own.
     ///
     /// # Errors
     /// The same.
-    pub fn create_checked_table(
+    pub fn create_constrained_table(
         &mut self,
         view: &Catalog,
         table: NewTable,
-        checks: Vec<CheckDef>,
+        Constraints { checks, mut keys }: Constraints,
     ) -> Result<Arc<TableDef>, StoreError> {
-        let def = TableDef { checks, ..self.defined(view, table)? };
+        for key in &mut keys {
+            if view.has_relation(&key.name) {
+                return Err(StoreError::TableExists { table: key.name.clone() });
+            }
+            key.id = self.new_relation_id();
+        }
+        let def = TableDef { checks, keys, ..self.defined(view, table)? };
         if let Err(reason) = def.validate() {
             return Err(StoreError::InvalidTable { table: def.name, reason });
         }
@@ -179,7 +198,7 @@ impl WriteSet {
             if rows.values().all(DeletedRows::is_empty) {
                 return Ok(Locked::AsSeen);
             }
-            let owner = Arc::clone(self.locks.get_or_insert_with(|| Arc::new(self.shared.row_locks.owner())));
+            let owner = self.lock_owner();
             loop {
                 let mut batches = self.shared.group_commit.watch_batches();
                 let holder = {
@@ -245,7 +264,8 @@ impl WriteSet {
     ///
     /// # Errors
     /// [`StoreError::UnknownTable`] when the transaction has dropped the table, [`StoreError::Conflict`] when others have altered it
-    /// since the transaction's first change of it, and what writing fails with.
+    /// since the transaction's first change of it, [`StoreError::DuplicateKey`], [`StoreError::KeyTooLong`] and
+    /// [`StoreError::Deadlock`] for their keys, and what writing fails with.
     pub fn add_rows(&mut self, rows: AppendedRows) -> BoxFuture<'_, Result<u64, StoreError>> {
         Box::pin(async move {
             let row_count = rows.row_count;
@@ -262,6 +282,8 @@ impl WriteSet {
             if writes.def != rows.def {
                 return Err(StoreError::Conflict { what: format!("table \"{}\"", rows.def.name) });
             }
+            self.claim_keys(&rows).await?;
+            let writes = self.tables.get_mut(&rows.def.id).expect("it was put there");
             writes.add(&self.shared, rows).await?;
             Ok(row_count)
         })

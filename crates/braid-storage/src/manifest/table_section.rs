@@ -11,7 +11,8 @@
 //! | 2 | from version 5 on: next column id |
 //! | 2 | number of columns; then each column |
 //! | 2 | number of primary key columns; then 2 bytes each, the column's id |
-//! | 2 | from version 6 on: number of check constraints; then each |
+//! | 2 | from version 6 on: number of check constraints; then each, in the form of `constraint_section` |
+//! | 2 | from version 6 on: number of enforced keys; then each, in the form of `constraint_section` |
 //! | 4 | number of chunks; then each chunk |
 //! | | from version 2 on: the sketch of each column, in the form of `sketch_section` |
 //! | | from version 5 on: the deleted rows of the chunks, in the form of `deleted_rows_section` |
@@ -28,15 +29,6 @@
 //! | 1 | bit 0: nullable; bit 1: has a default; from version 5 on, bit 2: has a missing value |
 //! | string | the default's SQL text, if it has one |
 //! | | the missing value, if it has one, in the form of `missing_value` |
-//!
-//! Check constraint:
-//!
-//! | width | meaning |
-//! |---|---|
-//! | string | name |
-//! | string | the condition's SQL text |
-//! | 2 | number of columns that it reads; then 2 bytes each, the column's id, ascending |
-//! | 1 | bit 0: validated |
 //!
 //! Chunk, followed by its segment entries in column order: one for each column in the file, or of a chunk in memory one for each
 //! column:
@@ -68,6 +60,7 @@ use std::sync::Arc;
 use braid_base::{CHUNK_ROWS, ChunkId, ColumnId, EnumTypeRef, SEGMENT_ALIGN_BYTES, TableId};
 
 use super::byte_reader::ByteReader;
+use super::constraint_section::{put_checks, put_keys, take_checks, take_keys};
 use super::deleted_rows_section::{put_deleted_rows, take_deleted_rows};
 use super::missing_value::{put_missing_value, take_missing_value};
 use super::scalars::{is_of, put_scalar, take_scalar};
@@ -77,14 +70,12 @@ use crate::checksum::checksum;
 use crate::data_file_header::{DATA_FILE_HEADER_BYTES, DataFileId};
 use crate::types::NUMERIC_PRECISION_MAX;
 use crate::{
-    CheckDef, ColumnDef, ColumnType, CommonScale, DeletedRows, DistinctSketch, FileRange, MemorySegment, SegmentMeta,
+    ColumnDef, ColumnType, CommonScale, DeletedRows, DistinctSketch, FileRange, MemorySegment, SegmentMeta,
     SegmentPlace, TableDef, ZoneMap,
 };
 
 /// The smallest section: ids, sequence, an empty name and three counts.
 pub(super) const BYTES_MIN: usize = 4 + 4 + 8 + 4 + 2 + 2 + 4;
-/// The smallest check constraint: an empty name, an empty condition, flags.
-const CHECK_BYTES_MIN: usize = 4 + 4 + 2 + 1;
 /// The smallest column: an empty name, type, parameter, flags.
 const COLUMN_BYTES_MIN: usize = 4 + 1 + 4 + 1;
 /// A chunk's own entry.
@@ -98,7 +89,6 @@ const ENCODED: u8 = 20;
 const NULLABLE: u8 = 1;
 const HAS_DEFAULT: u8 = 2;
 const HAS_MISSING: u8 = 4;
-const VALIDATED: u8 = 1;
 const HAS_MIN: u8 = 1;
 const HAS_MAX: u8 = 2;
 const EXACT: u8 = 4;
@@ -118,6 +108,9 @@ const DELETED_ROWS_SINCE: u32 = 5;
 
 /// The first version with check constraints.
 const CHECKS_SINCE: u32 = 6;
+
+/// The first version with enforced keys.
+const KEYS_SINCE: u32 = 6;
 
 /// The first version with chunks in memory.
 const MEMORY_CHUNKS_SINCE: u32 = 6;
@@ -174,6 +167,7 @@ pub(super) fn put_definition(out: &mut Vec<u8>, def: &TableDef) {
         out.extend_from_slice(&column.0.to_le_bytes());
     }
     put_checks(out, &def.checks);
+    put_keys(out, &def.keys);
 }
 
 /// Reads one section and checks all that it says of itself.
@@ -219,7 +213,8 @@ pub(super) fn take_definition(
         primary_key.push(ColumnId(reader.u16()?));
     }
     let checks = if version < CHECKS_SINCE { Vec::new() } else { take_checks(reader)? };
-    let def = TableDef { id, name, columns, primary_key, next_column_id, checks };
+    let keys = if version < KEYS_SINCE { Vec::new() } else { take_keys(reader)? };
+    let def = TableDef { id, name, columns, primary_key, next_column_id, checks, keys };
     match def.validate() {
         Ok(()) => Ok(def),
         Err(what) => Err(reader.malformed(format!("table \"{}\": {what}", def.name))),
@@ -247,35 +242,6 @@ pub(super) fn put_string(out: &mut Vec<u8>, text: &str) {
     let length = u32::try_from(text.len()).expect("names and defaults are checked at CREATE TABLE");
     out.extend_from_slice(&length.to_le_bytes());
     out.extend_from_slice(text.as_bytes());
-}
-
-fn put_checks(out: &mut Vec<u8>, checks: &[CheckDef]) {
-    out.extend_from_slice(&(checks.len() as u16).to_le_bytes());
-    for CheckDef { name, condition, columns, validated } in checks {
-        put_string(out, name);
-        put_string(out, condition);
-        out.extend_from_slice(&(columns.len() as u16).to_le_bytes());
-        columns.iter().for_each(|column| out.extend_from_slice(&column.0.to_le_bytes()));
-        out.push(if *validated { VALIDATED } else { 0 });
-    }
-}
-
-fn take_checks(reader: &mut ByteReader<'_>) -> Result<Vec<CheckDef>, ManifestError> {
-    let count = usize::from(reader.u16()?);
-    let mut checks = Vec::with_capacity(reader.bounded_capacity(count, CHECK_BYTES_MIN));
-    for _ in 0..count {
-        let (name, condition, column_count) = (reader.string()?, reader.string()?, usize::from(reader.u16()?));
-        let mut columns = Vec::with_capacity(reader.bounded_capacity(column_count, 2));
-        for _ in 0..column_count {
-            columns.push(ColumnId(reader.u16()?));
-        }
-        let flags = reader.u8()?;
-        if flags & !VALIDATED != 0 {
-            return Err(reader.malformed(format!("check constraint \"{name}\" has flags {flags:#04x}")));
-        }
-        checks.push(CheckDef { name, condition, columns, validated: flags & VALIDATED != 0 });
-    }
-    Ok(checks)
 }
 
 fn put_column(out: &mut Vec<u8>, column: &ColumnDef) {

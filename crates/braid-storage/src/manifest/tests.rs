@@ -11,6 +11,7 @@ use crate::{
 };
 
 mod columns;
+mod keys;
 mod old_versions;
 mod records;
 mod sequences;
@@ -127,7 +128,7 @@ fn random_table(id: u32, sequence: u64, random: &mut SeededRandom) -> ManifestTa
     let primary_key = if random.chance(1, 2) { vec![ColumnId(0)] } else { Vec::new() };
     let next_column_id = columns.len() as u16;
     let (id, name, checks) = (TableId(id), format!("table {id}"), random_checks(random));
-    let def = TableDef { id, name, columns, primary_key, next_column_id, checks };
+    let def = TableDef { id, name, columns, primary_key, next_column_id, checks, keys: Vec::new() };
     let chunks: Vec<ManifestChunk> = (0..random.below(5) as u32)
         .map(|i| {
             let row_count = 1 + random.below(CHUNK_ROWS as u64) as u32;
@@ -154,7 +155,8 @@ fn random_manifest(random: &mut SeededRandom) -> Manifest {
             column.column_type = ColumnType::Enum(EnumTypeRef::Stored(oid));
         }
     }
-    let next_ids = NextIds { type_oid: FIRST_TYPE_OID + 400, ..NEXT_IDS };
+    tables.iter_mut().for_each(|table| table.def.keys = keys::random_keys(&table.def, random));
+    let next_ids = NextIds { table: NEXT_IDS.table + 100, type_oid: FIRST_TYPE_OID + 400, ..NEXT_IDS };
     let sequences = (0..random.below(4) as u32).map(|i| sequences::random_sequence(2 * i, random)).collect();
     Manifest { sequence, next_ids, log_number: random.next_u64(), types, sequences, tables }
 }

@@ -30,6 +30,7 @@ use crate::StoreError;
 use crate::catalog::Catalog;
 use crate::commit_log::log_writer::{AppendError, LogWriter};
 use crate::data_file::DataFile;
+use crate::row_locks::LockOwner;
 
 /// Bytes of batches at which a checkpoint is made: opening reads at most these and one more batch.
 const LOG_BYTES_MAX: u64 = 64 << 20;
@@ -45,6 +46,8 @@ pub(super) struct Submission {
     pub(super) added: Vec<Arc<DataFile>>,
     /// Files it no longer names.
     pub(super) removed: Vec<Arc<DataFile>>,
+    /// Given up when the state is visible, or the commit has failed.
+    pub(super) _locks: Option<Arc<LockOwner>>,
     pub(super) done: oneshot::Sender<Result<Arc<Catalog>, StoreError>>,
 }
 

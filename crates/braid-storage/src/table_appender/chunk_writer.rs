@@ -23,6 +23,7 @@ use tokio::task::JoinSet;
 use super::row_buffer::ChunkRows;
 use crate::data_file::DataFile;
 use crate::data_file_header::{DATA_FILE_HEADER_BYTES, encode_header};
+use crate::key_index::ChunkKeys;
 use crate::segment::{EncodedSegment, encode_segment};
 use crate::store_shared::StoreShared;
 use crate::{DistinctSketch, FileRange, SegmentMeta, SegmentPlace, StoreError, TableDef};
@@ -38,6 +39,7 @@ const WRITES_MAX: usize = 32;
 pub(crate) struct WrittenChunk {
     pub(crate) row_count: u32,
     pub(crate) segments: Vec<SegmentMeta>,
+    pub(crate) keys: Arc<ChunkKeys>,
 }
 
 /// Whether a file survives the loss of power.
@@ -149,7 +151,7 @@ impl ChunkWriter {
                 scale: segment.scale,
             });
         }
-        self.chunks.push(WrittenChunk { row_count: chunk.row_count, segments });
+        self.chunks.push(WrittenChunk { row_count: chunk.row_count, segments, keys: Arc::default() });
         Ok(())
     }
 

@@ -58,7 +58,7 @@ pub(crate) fn encode_in_memory(def: &TableDef, rows: &[RecordBatch]) -> Result<W
         segments.push(opened.expect("what was encoded can be opened"));
     }
     let row_count = u32::try_from(row_count).expect("a chunk has at most CHUNK_ROWS rows");
-    Ok(WrittenChunks { file: None, chunks: vec![WrittenChunk { row_count, segments }], distinct })
+    Ok(WrittenChunks { file: None, chunks: vec![WrittenChunk { row_count, segments, keys: Arc::default() }], distinct })
 }
 
 /// The rows of a chunk in memory that are not deleted.

@@ -69,7 +69,13 @@ impl WriteSet {
             if writes.def != shown.def {
                 return Err(StoreError::Conflict { what: format!("table \"{}\"", shown.def.name) });
             }
-            writes.alter(&self.shared, committed.by_id(def.id), Arc::new(def), rows).await
+            let id = def.id;
+            let (known, are_replaced) = (Arc::clone(&shown.def), matches!(rows, AlteredRows::Replaced(_)));
+            writes.alter(&self.shared, committed.by_id(id), Arc::new(def), rows).await?;
+            if are_replaced && let Some(writes) = self.tables.get_mut(&id) {
+                writes.settle(&self.shared).await?;
+            }
+            self.check_keys(committed, id, |key| are_replaced || !known.keys.contains(key)).await
         })
     }
 }

@@ -136,7 +136,7 @@ impl WriteSet {
         {
             return Err(StoreError::Conflict { what: format!("type \"{}\"", known.definition.name) });
         }
-        Ok(Commit { catalog, added, removed })
+        Ok(Commit { catalog, added, removed, locks: self.locks.clone() })
     }
 }
 

@@ -64,7 +64,14 @@ impl NextVersion {
             let deleted = deleted.cloned().map(Arc::new);
             let (id, row_count, file) = (ChunkId(id), chunk.row_count, written.file.clone());
             let segments = self.missing.complete(&self.def, row_count, &chunk.segments);
-            self.chunks.push(Arc::new(ChunkMeta { id, row_count, deleted, file, segments }));
+            self.chunks.push(Arc::new(ChunkMeta {
+                id,
+                row_count,
+                deleted,
+                file,
+                segments,
+                keys: Arc::clone(&chunk.keys),
+            }));
         }
     }
 
@@ -101,6 +108,11 @@ impl NextVersion {
     /// The files of its chunks.
     pub(super) fn files(&self) -> HashSet<DataFileId> {
         self.chunks.iter().filter_map(|chunk| chunk.file.as_ref()).map(|file| file.id()).collect()
+    }
+
+    /// The chunks alone.
+    pub(super) fn into_chunks(self) -> Vec<Arc<ChunkMeta>> {
+        self.chunks
     }
 
     /// The version, with its number.

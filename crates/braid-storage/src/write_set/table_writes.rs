@@ -12,13 +12,14 @@ use arrow::compute::filter_record_batch;
 use braid_base::{CHUNK_ROWS, ChunkId};
 
 use super::altered_table::Altered;
+use super::next_version::NextVersion;
 use crate::store_shared::StoreShared;
 use crate::table_appender::AppendedRows;
 use crate::table_appender::chunk_writer::{ChunkWriter, Durability, WrittenChunks};
 use crate::table_appender::memory_chunk::{encode_in_memory, stay_in_memory};
 use crate::table_appender::row_buffer::{CHUNK_BYTES_MAX, ChunkRows};
 use crate::table_appender::tail_merge::{ChunkSize, Place, merge_count};
-use crate::{DeletedRows, RowDeletes, StoreError, TableDef};
+use crate::{ChunkMeta, DeletedRows, RowDeletes, StoreError, TableDef};
 
 /// What the rows are added to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,6 +104,18 @@ impl TableWrites {
             unite(of_full.map_or(&mut self.deletes, |own| &mut own.deleted), *chunk, rows);
         }
         self.recent.retain(|recent| recent.rows.row_count > 0);
+    }
+
+    /// The full chunks, with the rows that the transaction has deleted again.
+    pub(super) fn full_chunks(&self) -> Vec<Arc<ChunkMeta>> {
+        let mut next = NextVersion::of(None, &self.def);
+        self.full.iter().for_each(|own| next.add(&own.written, own.first_chunk, |at| own.deleted_at(at)));
+        next.into_chunks()
+    }
+
+    /// The rows that fill no chunk, in parts of less than one.
+    pub(super) fn recent_batches(&self) -> impl Iterator<Item = &[RecordBatch]> {
+        self.recent.iter().map(|recent| &recent.rows.batches[..])
     }
 
     /// The rows that fill no chunk.

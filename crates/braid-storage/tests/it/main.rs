@@ -9,6 +9,7 @@ mod crashes;
 mod damage;
 mod deletes;
 mod enum_columns;
+mod keys;
 mod kills;
 mod model;
 mod numeric_columns;

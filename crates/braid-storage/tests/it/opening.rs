@@ -163,6 +163,7 @@ async fn a_large_manifest_opens_quickly() {
         primary_key: Vec::new(),
         next_column_id: 16,
         checks: Vec::new(),
+        keys: Vec::new(),
     };
     let bound = |text: bool| if text { Scalar::Bytes(vec![b'x'; 32]) } else { Scalar::Int(1 << 40) };
     let segment = |chunk: u32, column: u16| SegmentMeta {

@@ -26,7 +26,7 @@ impl Copy<'_> {
     }
 }
 
-/// A table without check constraints and chunks in memory, as there were none before version 6.
+/// A table without check constraints, keys and chunks in memory, as there were none before version 6.
 fn table_in_files(random: &mut SeededRandom) -> ManifestTable {
     let mut table = random_table(1, 9, random);
     table.def.checks.clear();
@@ -56,7 +56,8 @@ fn section_of_version_4(table: &ManifestTable) -> Vec<u8> {
         copy.copy(column.default.as_ref().map_or(0, |default| 4 + default.len()));
     }
     copy.copy(2 + 2 * table.def.primary_key.len());
-    copy.skip(2);
+    // Check constraints and keys.
+    copy.skip(2 + 2);
     copy.copy(4);
     for chunk in &table.chunks {
         copy.copy(4 + 4 + 8);
@@ -126,7 +127,7 @@ fn encode_version_1(manifest: &Manifest) -> Vec<u8> {
     bytes
 }
 
-/// The bytes that version 5 wrote of a manifest with one table without check constraints, whose number is not written.
+/// The bytes that version 5 wrote of a manifest with one table without check constraints and keys, whose numbers are not written.
 fn encode_version_5(manifest: &Manifest) -> Vec<u8> {
     let mut bytes = manifest.encode();
     bytes.truncate(u64::from_le_bytes(bytes[24..32].try_into().unwrap()) as usize);
@@ -143,7 +144,8 @@ fn encode_version_5(manifest: &Manifest) -> Vec<u8> {
     };
     let (section, first) = (table.encode(), bytes.len() - table.encode().len());
     let count = section.iter().zip(&with_a_check).position(|(without, with)| without != with).unwrap();
-    bytes.drain(first + count..first + count + 2);
+    // The keys are behind the check constraints.
+    bytes.drain(first + count..first + count + 2 + 2);
     // There were no logs.
     bytes.drain(HEADER_BYTES..HEADER_BYTES + 8);
     remove_sequences(&mut bytes);

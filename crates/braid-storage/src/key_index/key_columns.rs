@@ -1,0 +1,168 @@
+//! Values as keys: bytes that are equal if and only if SQL says that the values are.
+//!
+//! Arrow's row format makes the bytes, of columns in which equal values are the same: all integers are 64 bits wide and all floats
+//! double, -0 is 0, a char(n) has no blanks at its end, and a numeric without a precision is its shortest text. Bytes are ordered as the values
+//! are, but for these numerics.
+
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, AsArray, Float64Array, StringViewArray};
+use arrow::compute::cast;
+use arrow::datatypes::{DataType, Decimal128Type, Float64Type, Int64Type};
+use arrow::row::{RowConverter, Rows, SortField};
+use braid_base::ColumnId;
+
+use super::key_def::{KeyDef, KeyNulls};
+use crate::segment::NUMERIC_TAG;
+use crate::types::{NUMERIC_OID, NUMERIC_PRECISION_MAX};
+use crate::{ColumnType, TableDef};
+
+/// What makes keys of the values of a table: the columns of a key, with their types.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct KeyShape {
+    columns: Vec<(ColumnId, ColumnType)>,
+    pub(super) nulls: KeyNulls,
+}
+
+/// Whether a column of a key can have this type.
+pub fn is_key_type(column_type: ColumnType) -> bool {
+    match column_type {
+        ColumnType::Interval => false,
+        ColumnType::Encoded { type_oid, .. } => type_oid == NUMERIC_OID,
+        _ => true,
+    }
+}
+
+impl KeyShape {
+    /// The shape of a key of this table.
+    pub fn of(def: &TableDef, key: &KeyDef) -> Self {
+        let column_type = |id: &ColumnId| def.column_by_id(*id).expect("a key has columns of its table").column_type;
+        Self { columns: key.columns.iter().map(|id| (*id, column_type(id))).collect(), nulls: key.nulls }
+    }
+
+    /// The ids of the columns.
+    pub fn columns(&self) -> impl Iterator<Item = ColumnId> {
+        self.columns.iter().map(|(id, _)| *id)
+    }
+
+    /// The columns in which equal values are the same.
+    pub fn comparable(&self, columns: &[ArrayRef]) -> Vec<ArrayRef> {
+        self.columns.iter().zip(columns).map(|((_, column_type), array)| comparable(array, *column_type)).collect()
+    }
+
+    /// The keys of rows of such columns.
+    pub fn encode(&self, comparable: &[ArrayRef]) -> Rows {
+        let rows = self.converter().convert_columns(comparable);
+        rows.expect("the columns are of the converter's types")
+    }
+
+    fn converter(&self) -> RowConverter {
+        let fields = self.columns.iter().map(|(_, column_type)| SortField::new(comparable_type(*column_type)));
+        RowConverter::new(fields.collect()).expect("the types of keys have a row format")
+    }
+}
+
+/// The values of one key, a row of each column as it is declared. Numerics without a precision come as their shortest text.
+pub(crate) fn key_values(shape: &KeyShape, key: &[u8]) -> Vec<ArrayRef> {
+    let converter = shape.converter();
+    let columns = converter.convert_rows([converter.parser().parse(key)]).expect("the key is of this shape");
+    let declared = |((_, column_type), array): (&(ColumnId, ColumnType), ArrayRef)| match column_type {
+        ColumnType::Encoded { .. } => array,
+        declared => cast(&array, &declared.arrow()).unwrap_or(array),
+    };
+    shape.columns.iter().zip(columns).map(declared).collect()
+}
+
+fn comparable_type(column_type: ColumnType) -> DataType {
+    match column_type {
+        ColumnType::SmallInt | ColumnType::Integer => DataType::Int64,
+        ColumnType::Real => DataType::Float64,
+        ColumnType::Numeric { scale, .. } => DataType::Decimal128(NUMERIC_PRECISION_MAX, scale as i8),
+        ColumnType::Encoded { .. } => DataType::Utf8View,
+        other => other.arrow(),
+    }
+}
+
+fn comparable(array: &ArrayRef, column_type: ColumnType) -> ArrayRef {
+    let widened = || cast(array, &comparable_type(column_type)).expect("numbers are widened");
+    match column_type {
+        ColumnType::SmallInt | ColumnType::Integer => widened(),
+        ColumnType::Real | ColumnType::Double => {
+            let one_of_equal = |value: f64| match value {
+                value if value == 0.0 => 0.0,
+                value if value.is_nan() => f64::NAN,
+                value => value,
+            };
+            Arc::new(widened().as_primitive::<Float64Type>().unary::<_, Float64Type>(one_of_equal) as Float64Array)
+        }
+        ColumnType::Numeric { .. } => {
+            let integers = array.as_primitive::<Decimal128Type>().clone();
+            Arc::new(integers.with_data_type(comparable_type(column_type)))
+        }
+        ColumnType::Char(_) => {
+            let trimmed = array.as_string_view().iter().map(|text| text.map(|text| text.trim_end_matches(' ')));
+            Arc::new(trimmed.collect::<StringViewArray>())
+        }
+        ColumnType::Encoded { .. } => {
+            let texts = array.as_binary_view().iter().map(|bytes| bytes.map(numeric_text));
+            Arc::new(texts.collect::<StringViewArray>())
+        }
+        _ => Arc::clone(array),
+    }
+}
+
+/// The smallest and the largest of a column of integers, nulls aside; `None` for other columns, and without values.
+pub(super) fn integer_bounds(array: &ArrayRef) -> Option<(i64, i64)> {
+    let integers = array.as_primitive_opt::<Int64Type>()?;
+    Some((arrow::compute::min(integers)?, arrow::compute::max(integers)?))
+}
+
+/// The shortest text of an encoded numeric: an integer and a scale, or a tag, a length of four bytes and a text.
+fn numeric_text(bytes: &[u8]) -> String {
+    const NARROW_BYTES: usize = 1 + 2 + 16;
+    let text = match bytes {
+        [NUMERIC_TAG, low, high, integer @ ..] if bytes.len() == NARROW_BYTES => {
+            let integer = i128::from_le_bytes(integer.try_into().expect("16 bytes are left"));
+            let scale = usize::from(u16::from_le_bytes([*low, *high]));
+            let digits = format!("{:0>width$}", integer.unsigned_abs(), width = scale + 1);
+            let (whole, fraction) = digits.split_at(digits.len() - scale);
+            format!("{}{whole}.{fraction}", if integer < 0 { "-" } else { "" })
+        }
+        _ => String::from_utf8_lossy(bytes.get(5..).unwrap_or_default()).into_owned(),
+    };
+    match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        false => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn narrow(scale: u16, integer: i128) -> Vec<u8> {
+        [&[NUMERIC_TAG][..], &scale.to_le_bytes(), &integer.to_le_bytes()].concat()
+    }
+
+    fn wide(text: &str) -> Vec<u8> {
+        [&[7][..], &(text.len() as u32).to_le_bytes(), text.as_bytes()].concat()
+    }
+
+    #[test]
+    fn numerics_are_the_same_text_whatever_digits_they_show() {
+        for (bytes, text) in [
+            (narrow(0, 0), "0"),
+            (narrow(2, 0), "0"),
+            (narrow(2, 150), "1.5"),
+            (narrow(1, -15), "-1.5"),
+            (narrow(3, -5), "-0.005"),
+            (narrow(0, 100), "100"),
+            (wide("1000000000000000000000000000000000000000000.500"), "1000000000000000000000000000000000000000000.5"),
+            (wide("100.0000000000000000000000000000000000000000000"), "100"),
+            (wide("NaN"), "NaN"),
+            (wide("Infinity"), "Infinity"),
+        ] {
+            assert_eq!(numeric_text(&bytes), text);
+        }
+    }
+}

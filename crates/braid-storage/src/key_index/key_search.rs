@@ -1,0 +1,142 @@
+//! Rows with one of several keys, in the chunks of a version.
+//!
+//! A chunk is ruled out by the bounds of the key's first column in its zone map, then by its summary, and only then is its run searched. A
+//! run that is not in memory is made of the chunk's columns.
+
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, RecordBatch};
+use braid_base::{ChunkId, TableId};
+
+use super::key_columns::KeyShape;
+use super::key_run::{KeyRun, KeyTooLong};
+use super::key_summary::KeySummary;
+use crate::chunk_reader::read_columns;
+use crate::store_shared::StoreShared;
+use crate::{ChunkMeta, Scalar, StoreError, TableDef};
+
+/// Rows from which on a run is made on a thread of its own.
+const ROWS_INLINE_MAX: u32 = 4096;
+
+/// A row with one of the keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct KeyMatch {
+    pub chunk: ChunkId,
+    pub row: u32,
+    /// The place of the key among those that were searched for.
+    pub key_at: usize,
+}
+
+/// A chunk of a version of a table.
+#[derive(Clone, Copy)]
+pub(crate) struct SearchedChunk<'a> {
+    pub table: TableId,
+    pub def: &'a Arc<TableDef>,
+    pub chunk: &'a Arc<ChunkMeta>,
+}
+
+/// The first row found of these chunks, last first, that has one of these keys, is not deleted and is not passed over.
+///
+/// # Errors
+/// What reading chunks fails with.
+pub(crate) async fn first_match<'a>(
+    shared: &Arc<StoreShared>,
+    shape: &Arc<KeyShape>,
+    chunks: impl DoubleEndedIterator<Item = SearchedChunk<'a>>,
+    keys: &KeyRun,
+    is_passed_over: impl Fn(ChunkId, u32) -> bool,
+) -> Result<Option<KeyMatch>, StoreError> {
+    for searched in chunks.rev() {
+        let chunk = searched.chunk;
+        if is_out_of_bounds(chunk, shape, keys) {
+            continue;
+        }
+        let summary = searched.summary(shared, shape).await?;
+        let candidates: Vec<usize> = (0..keys.len()).filter(|at| summary.may_have(keys.key(*at))).collect();
+        if candidates.is_empty() {
+            continue;
+        }
+        let run = searched.run(shared, shape).await?;
+        let is_deleted = |row: u32| chunk.deleted.as_ref().is_some_and(|deleted| deleted.contains(row));
+        let mut from = 0;
+        for key_at in candidates {
+            from = run.lower_bound(keys.key(key_at), from);
+            let rows = run.places_of(keys.key(key_at), from).map(|at| run.row(at));
+            let mut left = rows.filter(|row| !is_deleted(*row) && !is_passed_over(chunk.id, *row));
+            if let Some(row) = left.next() {
+                return Ok(Some(KeyMatch { chunk: chunk.id, row, key_at }));
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// Whether the zone map of the key's first column excludes all keys.
+fn is_out_of_bounds(chunk: &ChunkMeta, shape: &KeyShape, keys: &KeyRun) -> bool {
+    let Some((smallest, largest)) = keys.integer_bounds() else { return false };
+    let Some(segment) = shape.columns().next().and_then(|column| chunk.find_segment(column)) else { return false };
+    match (&segment.zone_map.min, &segment.zone_map.max) {
+        // Nulls are outside of the bounds.
+        (Some(Scalar::Int(min)), Some(Scalar::Int(max))) if segment.zone_map.null_count == 0 => {
+            largest < *min || smallest > *max
+        }
+        _ => false,
+    }
+}
+
+impl SearchedChunk<'_> {
+    async fn summary(self, shared: &Arc<StoreShared>, shape: &Arc<KeyShape>) -> Result<Arc<KeySummary>, StoreError> {
+        if let Some(summary) = self.chunk.keys.summary(shape) {
+            return Ok(summary);
+        }
+        let run = self.run(shared, shape).await?;
+        let summary = Arc::new(KeySummary::of(&run));
+        self.chunk.keys.keep(shape, Arc::clone(&summary));
+        Ok(summary)
+    }
+
+    /// The run of all rows of the chunk, deleted ones included.
+    ///
+    /// # Errors
+    /// What reading the chunk fails with.
+    pub async fn run(self, shared: &Arc<StoreShared>, shape: &Arc<KeyShape>) -> Result<Arc<KeyRun>, StoreError> {
+        let id = (self.table, self.chunk.id, Arc::clone(shape));
+        if let Some(run) = shared.key_runs.get(&id) {
+            return Ok(run);
+        }
+        let positions =
+            shape.columns().map(|column| self.def.position(column).expect("a key has columns of its table"));
+        let columns = read_columns(shared.device.as_ref(), self.def, self.chunk, positions.collect()).await?;
+        let run = Arc::new(match self.chunk.row_count {
+            ..=ROWS_INLINE_MAX => run_of(self.def, shape, &columns)?,
+            _ => {
+                let (def, shape) = (Arc::clone(self.def), Arc::clone(shape));
+                let made = tokio::task::spawn_blocking(move || run_of(&def, &shape, &columns)).await;
+                made.map_err(|error| StoreError::Stopped { reason: error.to_string() })??
+            }
+        });
+        shared.key_runs.put(id, Arc::clone(&run));
+        Ok(run)
+    }
+}
+
+/// The run of rows in memory, at most a chunk.
+///
+/// # Errors
+/// For a key that is too long.
+pub(crate) fn run_of_batches(def: &TableDef, shape: &KeyShape, rows: &[RecordBatch]) -> Result<KeyRun, StoreError> {
+    let columns = shape.columns().map(|column| {
+        let at = def.position(column).expect("a key has columns of its table");
+        let parts: Vec<&dyn arrow::array::Array> = rows.iter().map(|batch| batch.column(at).as_ref()).collect();
+        match &parts[..] {
+            [_] => Arc::clone(rows[0].column(at)),
+            parts => arrow::compute::concat(parts).expect("batches are checked to have the table's types"),
+        }
+    });
+    run_of(def, shape, &columns.collect::<Vec<_>>())
+}
+
+fn run_of(def: &TableDef, shape: &KeyShape, columns: &[ArrayRef]) -> Result<KeyRun, StoreError> {
+    KeyRun::new(shape, columns)
+        .map_err(|KeyTooLong { bytes }| StoreError::KeyTooLong { table: def.name.clone(), bytes })
+}

@@ -1,0 +1,108 @@
+//! The constraints of a table in its section of the manifest: conditions of its rows, and enforced keys.
+//!
+//! Check constraint:
+//!
+//! | width | meaning |
+//! |---|---|
+//! | string | name |
+//! | string | the condition's SQL text |
+//! | 2 | number of columns that it reads; then 2 bytes each, the column's id, ascending |
+//! | 1 | bit 0: validated |
+//!
+//! Key:
+//!
+//! | width | meaning |
+//! |---|---|
+//! | 4 | id |
+//! | string | name |
+//! | 1 | 0 PRIMARY KEY, 1 UNIQUE, 2 CREATE UNIQUE INDEX |
+//! | 1 | bit 0: nulls are alike |
+//! | 2 | number of columns; then 2 bytes each, the column's id |
+
+use braid_base::{ColumnId, TableId};
+
+use super::ManifestError;
+use super::byte_reader::ByteReader;
+use super::table_section::put_string;
+use crate::{CheckDef, KeyDef, KeyKind, KeyNulls};
+
+/// The smallest check constraint: an empty name, an empty condition, flags.
+const CHECK_BYTES_MIN: usize = 4 + 4 + 2 + 1;
+
+/// The smallest key: an id, an empty name, kind, flags, a count.
+const KEY_BYTES_MIN: usize = 4 + 4 + 1 + 1 + 2;
+
+const VALIDATED: u8 = 1;
+
+const NULLS_EQUAL: u8 = 1;
+
+pub(super) fn put_checks(out: &mut Vec<u8>, checks: &[CheckDef]) {
+    out.extend_from_slice(&(checks.len() as u16).to_le_bytes());
+    for CheckDef { name, condition, columns, validated } in checks {
+        put_string(out, name);
+        put_string(out, condition);
+        out.extend_from_slice(&(columns.len() as u16).to_le_bytes());
+        columns.iter().for_each(|column| out.extend_from_slice(&column.0.to_le_bytes()));
+        out.push(if *validated { VALIDATED } else { 0 });
+    }
+}
+
+pub(super) fn take_checks(reader: &mut ByteReader<'_>) -> Result<Vec<CheckDef>, ManifestError> {
+    let count = usize::from(reader.u16()?);
+    let mut checks = Vec::with_capacity(reader.bounded_capacity(count, CHECK_BYTES_MIN));
+    for _ in 0..count {
+        let (name, condition, column_count) = (reader.string()?, reader.string()?, usize::from(reader.u16()?));
+        let mut columns = Vec::with_capacity(reader.bounded_capacity(column_count, 2));
+        for _ in 0..column_count {
+            columns.push(ColumnId(reader.u16()?));
+        }
+        let flags = reader.u8()?;
+        if flags & !VALIDATED != 0 {
+            return Err(reader.malformed(format!("check constraint \"{name}\" has flags {flags:#04x}")));
+        }
+        checks.push(CheckDef { name, condition, columns, validated: flags & VALIDATED != 0 });
+    }
+    Ok(checks)
+}
+
+pub(super) fn put_keys(out: &mut Vec<u8>, keys: &[KeyDef]) {
+    out.extend_from_slice(&(keys.len() as u16).to_le_bytes());
+    for KeyDef { id, name, columns, kind, nulls } in keys {
+        out.extend_from_slice(&id.0.to_le_bytes());
+        put_string(out, name);
+        out.push(match kind {
+            KeyKind::Primary => 0,
+            KeyKind::Unique => 1,
+            KeyKind::Index => 2,
+        });
+        out.push(if *nulls == KeyNulls::Equal { NULLS_EQUAL } else { 0 });
+        out.extend_from_slice(&(columns.len() as u16).to_le_bytes());
+        columns.iter().for_each(|column| out.extend_from_slice(&column.0.to_le_bytes()));
+    }
+}
+
+pub(super) fn take_keys(reader: &mut ByteReader<'_>) -> Result<Vec<KeyDef>, ManifestError> {
+    let count = usize::from(reader.u16()?);
+    let mut keys = Vec::with_capacity(reader.bounded_capacity(count, KEY_BYTES_MIN));
+    for _ in 0..count {
+        let (id, name) = (TableId(reader.u32()?), reader.string()?);
+        let kind = match reader.u8()? {
+            0 => KeyKind::Primary,
+            1 => KeyKind::Unique,
+            2 => KeyKind::Index,
+            kind => return Err(reader.malformed(format!("key \"{name}\" is of kind {kind}"))),
+        };
+        let nulls = match reader.u8()? {
+            0 => KeyNulls::Distinct,
+            NULLS_EQUAL => KeyNulls::Equal,
+            flags => return Err(reader.malformed(format!("key \"{name}\" has flags {flags:#04x}"))),
+        };
+        let column_count = usize::from(reader.u16()?);
+        let mut columns = Vec::with_capacity(reader.bounded_capacity(column_count, 2));
+        for _ in 0..column_count {
+            columns.push(ColumnId(reader.u16()?));
+        }
+        keys.push(KeyDef { id, name, columns, kind, nulls });
+    }
+    Ok(keys)
+}

@@ -1,0 +1,60 @@
+//! Enforced keys.
+
+use super::*;
+use crate::{KeyDef, KeyKind, KeyNulls, is_key_type};
+
+/// Keys of a table, with ids behind those of all tables.
+pub(super) fn random_keys(def: &TableDef, random: &mut SeededRandom) -> Vec<KeyDef> {
+    let fit = def.columns.iter().filter(|column| is_key_type(column.column_type)).map(|column| column.id);
+    let fit: Vec<ColumnId> = fit.take(1 + random.below(3) as usize).collect();
+    let is_fit = !def.primary_key.is_empty() && fit.starts_with(&def.primary_key);
+    let primary = (is_fit && random.chance(1, 2)).then(|| (KeyKind::Primary, def.primary_key.clone()));
+    let unique = (!fit.is_empty() && random.chance(1, 2)).then_some((KeyKind::Unique, fit));
+    let key = |(at, (kind, columns)): (usize, (KeyKind, Vec<ColumnId>))| KeyDef {
+        id: TableId(NEXT_IDS.table + 2 * def.id.0 + at as u32),
+        name: format!("key {at} of {}", def.id),
+        columns,
+        kind,
+        nulls: if random.chance(1, 2) { KeyNulls::Equal } else { KeyNulls::Distinct },
+    };
+    primary.into_iter().chain(unique).enumerate().map(key).collect()
+}
+
+#[test]
+fn forged_keys_are_refused() {
+    let random = &mut SeededRandom::new(1);
+    let mut manifest = manifest_of(random_table(1, 0, random));
+    manifest.log_number = 1;
+    manifest.next_ids.table = 100;
+    let def = &mut manifest.tables[0].def;
+    def.columns[0].column_type = ColumnType::BigInt;
+    def.columns[1].column_type = ColumnType::Interval;
+    def.primary_key = vec![ColumnId(0)];
+    let key = |id: u32, kind| KeyDef {
+        id: TableId(id),
+        name: format!("key {id}"),
+        columns: vec![ColumnId(0)],
+        kind,
+        nulls: KeyNulls::Distinct,
+    };
+    def.keys = vec![key(20, KeyKind::Primary), key(21, KeyKind::Unique), key(22, KeyKind::Index)];
+    manifest.tables[0].chunks.clear();
+    assert_eq!(Manifest::decode(&manifest.encode()).as_ref(), Ok(&manifest));
+    let refused = |what: &str, forge: &dyn Fn(&mut Vec<KeyDef>)| {
+        let mut forged = manifest.clone();
+        forge(&mut forged.tables[0].def.keys);
+        let decoded = Manifest::decode(&forged.encode());
+        assert!(matches!(decoded, Err(ManifestError::Malformed { .. })), "{what}");
+    };
+    refused("an id not given out", &|keys| keys[0].id = TableId(100));
+    refused("the table's id", &|keys| keys[0].id = TableId(1));
+    refused("twice the same id", &|keys| keys[0].id = keys[1].id);
+    refused("twice the same name", &|keys| keys[0].name = keys[1].name.clone());
+    refused("the table's name", &|keys| keys[0].name = "table 1".to_owned());
+    refused("no name", &|keys| keys[0].name.clear());
+    refused("no columns", &|keys| keys[1].columns.clear());
+    refused("a column twice", &|keys| keys[1].columns = vec![ColumnId(0), ColumnId(0)]);
+    refused("a column of no table", &|keys| keys[1].columns = vec![ColumnId(99)]);
+    refused("a column of a type without order", &|keys| keys[1].columns = vec![ColumnId(1)]);
+    refused("another primary key", &|keys| keys[0].columns = vec![ColumnId(1)]);
+}

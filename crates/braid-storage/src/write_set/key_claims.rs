@@ -1,0 +1,234 @@
+//! Keys of rows that a transaction adds: nobody has them, and nobody else adds them before its end.
+//!
+//! A statement claims the keys of its rows when all of them are known and the rows that it deletes are gone, so that an UPDATE may let keys
+//! change places. Rules:
+//! 1. Keys are compared with those of the newest committed state, whatever the transaction's snapshot shows, without the rows that the
+//!    transaction has deleted; and with those of its own rows.
+//! 2. A row with the key that another transaction is about to delete is waited for, and so is another transaction that is about to add
+//!    the key. The one whose wait would close a circle fails ([`StoreError::Deadlock`]).
+//! 3. While a claim waits it holds none of the keys that it waits for: who deletes a row may add its key again.
+//! 4. After a key is locked, what was committed since it was searched for is searched again. From then on nobody else can commit it: a
+//!    commit gives up its locks when its rows are visible. So the commit itself asks nothing.
+
+use std::sync::Arc;
+
+use braid_base::{ChunkId, TableId};
+
+use super::WriteSet;
+use super::next_version::NextVersion;
+use super::table_writes::{Base, TableWrites};
+use crate::catalog::Catalog;
+use crate::key_index::{KeyId, KeyMatch, KeyRun, KeyShape, SearchedChunk, first_match, key_values, run_of_batches};
+use crate::row_locks::LockOwner;
+use crate::store_error::DuplicateKey;
+use crate::store_shared::StoreShared;
+use crate::table_appender::AppendedRows;
+use crate::{ChunkMeta, KeyDef, StoreError, TableDef, TableVersion};
+
+/// A key of a table that a transaction adds rows to.
+struct Claim<'a> {
+    shared: &'a Arc<StoreShared>,
+    def: &'a Arc<TableDef>,
+    key: &'a KeyDef,
+    shape: Arc<KeyShape>,
+    id: KeyId,
+    owner: &'a LockOwner,
+    /// What the transaction has changed in the table before.
+    writes: Option<&'a TableWrites>,
+}
+
+impl WriteSet {
+    /// Claims the keys of rows that are to be added.
+    ///
+    /// # Errors
+    /// [`StoreError::DuplicateKey`], [`StoreError::KeyTooLong`], [`StoreError::Deadlock`], [`StoreError::Conflict`], and what reading
+    /// chunks fails with.
+    pub(super) async fn claim_keys(&mut self, rows: &AppendedRows) -> Result<(), StoreError> {
+        let def = &rows.def;
+        if def.keys.is_empty() || rows.row_count == 0 {
+            return Ok(());
+        }
+        let owner = self.lock_owner();
+        let mut full = NextVersion::of(None, def);
+        if let Some(written) = &rows.full {
+            full.add(written, self.shared.next_private_chunks(written.chunks.len()), |_| None);
+        }
+        let full = full.into_chunks();
+        for key in &def.keys {
+            let claim = Claim {
+                shared: &self.shared,
+                def,
+                key,
+                shape: Arc::new(KeyShape::of(def, key)),
+                id: (def.id, key.columns.clone(), key.nulls),
+                owner: &owner,
+                writes: self.tables.get(&def.id),
+            };
+            for (at, chunk) in full.iter().enumerate() {
+                let keys = claim.searched(chunk).run(&self.shared, &claim.shape).await?;
+                claim.take(&keys, &full[..at]).await?;
+            }
+            if rows.rest.row_count > 0 {
+                let keys = run_of_batches(def, &claim.shape, &rows.rest.batches)?;
+                claim.take(&Arc::new(keys), &full).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The owner of the transaction's locks.
+    pub(super) fn lock_owner(&mut self) -> Arc<LockOwner> {
+        Arc::clone(self.locks.get_or_insert_with(|| Arc::new(self.shared.row_locks.owner())))
+    }
+
+    /// Checks that keys of an altered table differ in all of its rows, which are in files.
+    ///
+    /// # Errors
+    /// [`StoreError::DuplicateKey`], and what reading chunks fails with.
+    pub(super) async fn check_keys(
+        &self,
+        committed: &Catalog,
+        table: TableId,
+        is_checked: impl Fn(&KeyDef) -> bool,
+    ) -> Result<(), StoreError> {
+        let Some(writes) = self.tables.get(&table) else { return Ok(()) };
+        let keys: Vec<&KeyDef> = writes.def.keys.iter().filter(|key| is_checked(key)).collect();
+        if keys.is_empty() {
+            return Ok(());
+        }
+        let base = committed.by_id(table).filter(|_| writes.base == Base::Newest).map(|base| writes.shown_on(base));
+        let version = writes.version(&writes.def, base, self.shared.next_private_sequence());
+        for key in keys {
+            check_key(&self.shared, &version, key).await?;
+        }
+        Ok(())
+    }
+}
+
+async fn check_key(shared: &Arc<StoreShared>, version: &TableVersion, key: &KeyDef) -> Result<(), StoreError> {
+    let def = &version.def;
+    let shape = Arc::new(KeyShape::of(def, key));
+    let searched = |chunk| SearchedChunk { table: def.id, def, chunk };
+    let is_duplicate =
+        |values: &[u8]| StoreError::DuplicateKey(DuplicateKey::of_table(def, key, key_values(&shape, values)));
+    for (at, chunk) in version.chunks.iter().enumerate() {
+        let mut run = searched(chunk).run(shared, &shape).await?;
+        if let Some(deleted) = &chunk.deleted {
+            run = Arc::new(run.without(|row| deleted.contains(row)));
+        }
+        if let Some(repeated) = run.first_repeated() {
+            return Err(is_duplicate(repeated));
+        }
+        let earlier = version.chunks[..at].iter().map(searched);
+        if let Some(found) = first_match(shared, &shape, earlier, &run, |_, _| false).await? {
+            return Err(is_duplicate(run.key(found.key_at)));
+        }
+    }
+    Ok(())
+}
+
+impl Claim<'_> {
+    /// Claims keys of rows that come behind these chunks of the same statement.
+    async fn take(&self, keys: &Arc<KeyRun>, earlier: &[Arc<ChunkMeta>]) -> Result<(), StoreError> {
+        if let Some(repeated) = keys.first_repeated() {
+            return Err(self.duplicate(repeated));
+        }
+        if self.owner.has_pending(&self.id, keys)
+            && let Some(key_at) = self.own_match(keys, earlier).await?
+        {
+            return Err(self.duplicate(keys.key(key_at)));
+        }
+        loop {
+            let searched = self.committed()?;
+            if let Some(found) = self.committed_match(keys, searched.as_ref(), None).await? {
+                self.wait_for_deletion(keys, found).await?;
+                continue;
+            }
+            let added = match self.owner.try_lock_keys(&self.id, keys) {
+                Ok(added) => added,
+                Err(holder) => {
+                    self.owner.wait_for(holder).await?;
+                    continue;
+                }
+            };
+            let newest = self.committed()?;
+            if self.committed_match(keys, newest.as_ref(), searched.as_ref()).await?.is_none() {
+                return Ok(());
+            }
+            self.owner.unlock_keys(&self.id, added);
+        }
+    }
+
+    fn searched<'b>(&'b self, chunk: &'b Arc<ChunkMeta>) -> SearchedChunk<'b> {
+        SearchedChunk { table: self.def.id, def: self.def, chunk }
+    }
+
+    fn duplicate(&self, key: &[u8]) -> StoreError {
+        StoreError::DuplicateKey(DuplicateKey::of_row(self.def, self.key, key_values(&self.shape, key)))
+    }
+
+    /// The newest committed version, as the transaction defines it; `None` if its rows are none of the table's.
+    fn committed(&self) -> Result<Option<Arc<TableVersion>>, StoreError> {
+        if self.writes.is_some_and(|writes| writes.base != Base::Newest) {
+            return Ok(None);
+        }
+        let conflict = || StoreError::Conflict { what: format!("table \"{}\"", self.def.name) };
+        let snapshot = self.shared.snapshot();
+        let version = snapshot.by_id(self.def.id).ok_or_else(conflict)?;
+        match self.writes.filter(|writes| writes.altered.is_some()) {
+            Some(writes) if !writes.fits(version) => Err(conflict()),
+            Some(_) => Ok(Some(Arc::new(version.defined_as(self.def, version.sequence)))),
+            None if version.def != *self.def => Err(conflict()),
+            None => Ok(Some(Arc::clone(version))),
+        }
+    }
+
+    /// A row of a committed version with one of the keys, in a chunk that is not in the version that was searched before.
+    async fn committed_match(
+        &self,
+        keys: &KeyRun,
+        version: Option<&Arc<TableVersion>>,
+        before: Option<&Arc<TableVersion>>,
+    ) -> Result<Option<KeyMatch>, StoreError> {
+        let Some(version) = version else { return Ok(None) };
+        if before.is_some_and(|before| Arc::ptr_eq(before, version)) {
+            return Ok(None);
+        }
+        let is_new = |chunk: &&Arc<ChunkMeta>| {
+            before.is_none_or(|before| before.chunks.binary_search_by_key(&chunk.id, |known| known.id).is_err())
+        };
+        let chunks = version.chunks.iter().filter(is_new).map(|chunk| self.searched(chunk));
+        let is_own = |chunk: ChunkId, row: u32| {
+            let deleted = self.writes.and_then(|writes| writes.deletes().get(&chunk));
+            deleted.is_some_and(|deleted| deleted.contains(row))
+        };
+        first_match(self.shared, &self.shape, chunks, keys, is_own).await
+    }
+
+    /// The place of a key that a row of the transaction has, or a row of these chunks.
+    async fn own_match(&self, keys: &KeyRun, earlier: &[Arc<ChunkMeta>]) -> Result<Option<usize>, StoreError> {
+        let own = self.writes.map_or_else(Vec::new, |writes| writes.full_chunks());
+        let chunks = own.iter().chain(earlier).map(|chunk| self.searched(chunk));
+        if let Some(found) = first_match(self.shared, &self.shape, chunks, keys, |_, _| false).await? {
+            return Ok(Some(found.key_at));
+        }
+        for batches in self.writes.into_iter().flat_map(TableWrites::recent_batches) {
+            let recent = run_of_batches(self.def, &self.shape, batches)?;
+            if let Some(at) = (0..keys.len()).find(|at| recent.has(keys.key(*at))) {
+                return Ok(Some(at));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Waits for the transaction that is about to delete a row.
+    ///
+    /// # Errors
+    /// When there is none.
+    async fn wait_for_deletion(&self, keys: &KeyRun, found: KeyMatch) -> Result<(), StoreError> {
+        match self.owner.holder_of(self.def.id, found.chunk, found.row) {
+            Some(holder) => self.owner.wait_for(holder).await,
+            None => Err(self.duplicate(keys.key(found.key_at))),
+        }
+    }
+}
