@@ -34,12 +34,13 @@ const fn function(name: &'static str, arguments: &'static [&'static str], result
 /// Keys are ascending, and of columns with their own collations and default operator classes.
 const INDEX_DEFINITION: &str = "CASE
     WHEN called.a3 IS NULL THEN NULL
-    WHEN called.a2 = 0 THEN (SELECT format('CREATE %sINDEX %I ON %s USING btree (%s)',
+    WHEN called.a2 = 0 THEN (SELECT format('CREATE %sINDEX %I ON %s USING btree (%s)%s',
         CASE WHEN indexed.indisunique THEN 'UNIQUE ' ELSE '' END, named.relname,
         CASE WHEN called.a3 AND pg_table_is_visible(base.oid) THEN quote_ident(base.relname)
             ELSE format('%I.%I', spaced.nspname, base.relname) END,
         (SELECT string_agg(quote_ident(keyed.attname), ', ' ORDER BY keyed.attnum)
-            FROM pg_catalog.pg_attribute keyed WHERE keyed.attrelid = named.oid))
+            FROM pg_catalog.pg_attribute keyed WHERE keyed.attrelid = named.oid),
+        CASE WHEN indexed.indnullsnotdistinct THEN ' NULLS NOT DISTINCT' ELSE '' END)
         FROM pg_catalog.pg_index indexed
         JOIN pg_catalog.pg_class named ON named.oid = indexed.indexrelid
         JOIN pg_catalog.pg_class base ON base.oid = indexed.indrelid
@@ -50,11 +51,12 @@ const INDEX_DEFINITION: &str = "CASE
         FROM pg_catalog.pg_index indexed WHERE indexed.indexrelid = called.a1)
     END";
 
-/// Primary keys, those of the system's relations that are unique, and check constraints, whose conditions are kept as SQL.
+/// Keys, those of the system's relations that are unique, and check constraints, whose conditions are kept as SQL.
 const CONSTRAINT_DEFINITION: &str =
     "(SELECT CASE keys.contype WHEN 'c' THEN 'CHECK ((' || CAST(keys.conbin AS text) || '))'
         || CASE WHEN keys.convalidated THEN '' ELSE ' NOT VALID' END
-    ELSE CASE keys.contype WHEN 'p' THEN 'PRIMARY KEY (' WHEN 'u' THEN 'UNIQUE (' END
+    ELSE CASE keys.contype WHEN 'p' THEN 'PRIMARY KEY (' WHEN 'u' THEN (SELECT CASE WHEN indexed.indnullsnotdistinct THEN 'UNIQUE NULLS NOT DISTINCT (' ELSE 'UNIQUE (' END
+            FROM pg_catalog.pg_index indexed WHERE indexed.indexrelid = keys.conindid) END
     || (SELECT string_agg(quote_ident(keyed.attname), ', ' ORDER BY keyed.attnum)
         FROM pg_catalog.pg_attribute keyed WHERE keyed.attrelid = keys.conindid) || ')' END
     FROM pg_catalog.pg_constraint keys WHERE keys.oid = called.a1)";

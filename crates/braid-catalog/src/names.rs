@@ -8,10 +8,10 @@ use braid_sql::pg_catalog::TypeId;
 use braid_sql::search_path::SYSTEM_SCHEMA;
 use braid_storage::{Catalog, ChunkMeta, TableVersion};
 
-use crate::object_ids::{BOOTSTRAP_ROLE_ID, primary_key_index_id, server_view_id, table_object_id, table_of_object_id};
+use crate::object_ids::{BOOTSTRAP_ROLE_ID, key_index_id, server_view_id, table_object_id, table_of_object_id};
 use crate::relations::{relation, relation_by_id};
 use crate::server_facts::Role;
-use crate::sources::key_name;
+use crate::sources::all_keys;
 use crate::stored_rows::{StoredRows, number};
 
 /// Schema of the tables of users.
@@ -47,10 +47,9 @@ impl CatalogNames {
         table_of_object_id(id).and_then(|table| self.catalog.by_id(table)).map(Arc::as_ref)
     }
 
-    /// The indexes of primary keys.
+    /// The indexes of keys.
     fn keys(&self) -> impl Iterator<Item = (u32, String)> {
-        let keyed = self.catalog.tables().filter(|table| !table.def.primary_key.is_empty());
-        keyed.map(|table| (primary_key_index_id(table.def.id), key_name(&self.catalog, &table.def.name)))
+        all_keys(&self.catalog).map(|key| (key_index_id(key.id), key.name))
     }
 }
 

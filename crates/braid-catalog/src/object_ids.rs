@@ -8,8 +8,8 @@
 //! | 15 000 | views of what the server does |
 //! | 16 384 | tables |
 //! | 0x4000_0000 | enumerated types, their array types and labels, which are stored |
-//! | 0x8000_0000 | indexes of primary keys |
-//! | 0xA000_0000 | constraints of primary keys |
+//! | 0x8000_0000 | indexes of keys |
+//! | 0xA000_0000 | constraints that are keys |
 //! | 0xC000_0000 | defaults of columns, and check constraints |
 //!
 //! Ranges have 2^29 numbers, that of defaults 2^30: [`COLUMNS_PER_TABLE`] for each table. Tables with ids that differ by a multiple of
@@ -64,13 +64,13 @@ pub fn table_of_object_id(id: u32) -> Option<TableId> {
     (FIRST_TABLE_ID..FIRST_TYPE_OID).contains(&id).then(|| TableId(id - FIRST_TABLE_ID))
 }
 
-/// The id of the index of a table's primary key.
-pub fn primary_key_index_id(table: TableId) -> u32 {
+/// The id of the index of a key: of one that is enforced by its own id, of a primary key that is only declared by its table's.
+pub fn key_index_id(table: TableId) -> u32 {
     FIRST_INDEX_ID + table.0 % RANGE
 }
 
-/// The id of the constraint that is a table's primary key.
-pub fn primary_key_constraint_id(table: TableId) -> u32 {
+/// The id of the constraint that is a key, by the same id as that of its index.
+pub fn key_constraint_id(table: TableId) -> u32 {
     FIRST_CONSTRAINT_ID + table.0 % RANGE
 }
 
@@ -95,7 +95,7 @@ mod tests {
         for id in [0, 1, 70_000] {
             assert_eq!(table_of_object_id(table_object_id(TableId(id))), Some(TableId(id)));
         }
-        for id in [0, 1259, FIRST_TABLE_ID - 1, primary_key_index_id(TableId(7)), u32::MAX] {
+        for id in [0, 1259, FIRST_TABLE_ID - 1, key_index_id(TableId(7)), u32::MAX] {
             assert_eq!(table_of_object_id(id), None, "{id}");
         }
     }
@@ -105,8 +105,8 @@ mod tests {
         let last = TableId(u32::MAX);
         assert!(table_object_id(last) < FIRST_TYPE_OID);
         assert_eq!(TYPE_OID_END, FIRST_INDEX_ID);
-        assert!(primary_key_index_id(last) < FIRST_CONSTRAINT_ID);
-        assert!(primary_key_constraint_id(last) < FIRST_DEFAULT_ID);
+        assert!(key_index_id(last) < FIRST_CONSTRAINT_ID);
+        assert!(key_constraint_id(last) < FIRST_DEFAULT_ID);
         assert_eq!(default_id(TableId(3), 1599) + 1 + (2048 - 1600), default_id(TableId(4), 0));
         assert_eq!(default_id(TableId(TABLES_WITH_DEFAULTS - 1), 2047), u32::MAX);
     }

@@ -5,7 +5,7 @@
 //! it can be read, its checksum holds, its padding is zero, it opens, it decodes completely, and row count, null count
 //! and bounds are as in the manifest. For the manifest and the logs: they can be read, and together are the state this process works
 //! with, whose chunks have the same deleted rows.
-//! Data files that nothing names are listed. So a flipped bit shows wherever it is.
+//! For each enforced key: no two rows have the same. Data files that nothing names are listed. So a flipped bit shows wherever it is.
 //!
 //! The check goes on after a fault, works on one snapshot while the database is in use, keeps a bounded number of
 //! segments in memory, and changes nothing. Dropping its future stops it.
@@ -29,6 +29,7 @@ use crate::commit_log::recovery::recover;
 use crate::data_directory::DataDirectory;
 use crate::data_file::DataFile;
 use crate::data_file_header::{DATA_FILE_HEADER_BYTES, DataFileId, HeaderFault, verify_header};
+use crate::key_index::check_key;
 use crate::manifest::{Manifest, ManifestChunk};
 use crate::segment::Segment;
 use crate::store::Store;
@@ -76,6 +77,9 @@ impl Store {
                 progress(CheckProgress { segments: report.segments, segments_total, bytes: report.bytes });
             }
         }
+        for version in catalog.tables() {
+            report.faults.extend(check_keys(shared, version).await);
+        }
         match find_orphans(shared) {
             Ok(orphans) => report.orphans = orphans,
             Err(error) => report.faults.push(Fault::of_path(self.dir(), FaultKind::Store(error.to_string()))),
@@ -83,6 +87,23 @@ impl Store {
         report.sort();
         report
     }
+}
+
+/// The keys of a table that two of its rows have.
+async fn check_keys(shared: &Arc<StoreShared>, version: &TableVersion) -> Vec<Fault> {
+    let path = shared.directory.manifest();
+    let fault = |kind| Fault { table: Some(version.def.name.clone()), ..Fault::of_path(&path, kind) };
+    let mut faults = Vec::new();
+    for key in &version.def.keys {
+        match check_key(shared, version, key).await {
+            Ok(()) => {}
+            Err(StoreError::DuplicateKey(repeated)) => {
+                faults.push(fault(FaultKind::RepeatedKey { key: repeated.key.clone() }));
+            }
+            Err(error) => faults.push(fault(FaultKind::Store(error.to_string()))),
+        }
+    }
+    faults
 }
 
 /// The manifest and the log on disk against the state in memory, at a moment when no commit changes either.

@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, RecordBatch};
+use braid_base::VECTOR_ROWS;
 use braid_io::{Device, IoError, IoReason};
 use bytes::Bytes;
 use futures::future::try_join_all;
@@ -52,6 +53,30 @@ pub(crate) async fn read_columns(
     try_join_all(columns).await
 }
 
+/// Some rows of a chunk, by their ascending numbers, deleted or not.
+pub(crate) async fn read_rows(
+    device: &dyn Device,
+    def: &Arc<TableDef>,
+    chunk: &Arc<ChunkMeta>,
+    rows: &[u32],
+) -> Result<RecordBatch, StoreError> {
+    let columns = (0..def.columns.len()).map(|column| async move {
+        let declared = def.columns[column].column_type;
+        if let Some(memory) = chunk.segments[column].memory() {
+            return Ok(as_declared(gather_rows(memory.segment(), rows), declared));
+        }
+        let bytes = read_segment(device, chunk, column).await?;
+        let (def, chunk, rows) = (Arc::clone(def), Arc::clone(chunk), rows.to_vec());
+        let gathered = tokio::task::spawn_blocking(move || {
+            let segment = open_checked(&def, &chunk, column, bytes)?;
+            Ok(as_declared(gather_rows(&segment, &rows), declared))
+        });
+        gathered.await.unwrap_or_else(|error| Err(StoreError::Stopped { reason: error.to_string() }))
+    });
+    let columns = try_join_all(columns).await?;
+    Ok(RecordBatch::try_new(def.arrow_schema(), columns).expect("columns are checked as they are decoded"))
+}
+
 /// The bytes of a segment, without padding, unchecked. Those in memory are not copied.
 async fn read_segment(device: &dyn Device, chunk: &ChunkMeta, column: usize) -> Result<Bytes, IoError> {
     let segment = &chunk.segments[column];
@@ -63,7 +88,8 @@ async fn read_segment(device: &dyn Device, chunk: &ChunkMeta, column: usize) -> 
     Ok(read.await?.into_bytes().slice(..segment.segment_bytes as usize))
 }
 
-fn decode(def: &TableDef, chunk: &ChunkMeta, column: usize, bytes: Bytes) -> Result<ArrayRef, StoreError> {
+/// The segment of these bytes, if they are those that were written.
+fn open_checked(def: &TableDef, chunk: &ChunkMeta, column: usize, bytes: Bytes) -> Result<Segment, StoreError> {
     let (segment, column_def) = (&chunk.segments[column], &def.columns[column]);
     let found = checksum(&bytes);
     if found != segment.checksum {
@@ -89,9 +115,16 @@ fn decode(def: &TableDef, chunk: &ChunkMeta, column: usize, bytes: Bytes) -> Res
     if segment.row_count() != expected {
         return Err(malformed(format!("{} rows instead of {expected}", segment.row_count())));
     }
+    Ok(segment)
+}
+
+fn decode(def: &TableDef, chunk: &ChunkMeta, column: usize, bytes: Bytes) -> Result<ArrayRef, StoreError> {
+    let (segment, column_def) = (open_checked(def, chunk, column, bytes)?, &def.columns[column]);
     let array = as_declared(gather_without(&segment, chunk.deleted.as_deref()), column_def.column_type);
     if !column_def.nullable && array.null_count() > 0 {
-        return Err(malformed(format!("{} nulls in a NOT NULL column", array.null_count())));
+        let reason = format!("{} nulls in a NOT NULL column", array.null_count());
+        let (table, column) = (def.name.clone(), column_def.name.clone());
+        return Err(StoreError::Malformed { table, column, chunk: chunk.id, reason });
     }
     Ok(array)
 }
@@ -104,6 +137,15 @@ pub(crate) fn gather_all(segment: &Segment) -> ArrayRef {
 /// The values of a segment in memory in rows that are not deleted, as its column is declared.
 pub(crate) fn gather_memory(segment: &Segment, deleted: Option<&DeletedRows>, declared: ColumnType) -> ArrayRef {
     as_declared(gather_without(segment, deleted), declared)
+}
+
+/// The values of a segment in some rows, by their ascending numbers.
+fn gather_rows(segment: &Segment, rows: &[u32]) -> ArrayRef {
+    let vectors = 0..segment.vector_count();
+    let mut selections: Vec<Selection> =
+        vectors.clone().map(|vector| Selection::none(segment.vector_rows(vector))).collect();
+    rows.iter().for_each(|row| selections[*row as usize / VECTOR_ROWS].insert(*row as usize % VECTOR_ROWS));
+    segment.gather(vectors, &selections)
 }
 
 /// The values of a segment in rows that are not deleted.

@@ -122,5 +122,5 @@ pub use table::{
 pub use table_appender::{AppendedRows, TableAppender};
 pub use type_changes::TypeChanges;
 pub use types::{ColumnType, NUMERIC_OID, PhysicalType, SQL_TYPE_KEY};
-pub use write_set::{AlteredRows, Constraints, WriteSet};
+pub use write_set::{AlteredRows, Constraints, KeyLookup, WriteSet};
 pub use zone_map::{Verdict, ZoneMap};

@@ -12,6 +12,7 @@
 //! | [`type_edits`] | changes of the enumerated types |
 //! | [`sequence_edits`] | changes of the sequences |
 //! | [`key_claims`] | the keys of added rows, which no other row has |
+//! | [`key_lookup`] | the rows that have keys of rows that are to be added: ON CONFLICT |
 //! | [`commit`] | the way of a write set into the newest catalog |
 //!
 //! Rules:
@@ -25,6 +26,7 @@
 mod altered_table;
 mod commit;
 mod key_claims;
+mod key_lookup;
 mod next_version;
 mod sequence_edits;
 mod table_writes;
@@ -46,6 +48,7 @@ use crate::{
 };
 
 pub use altered_table::AlteredRows;
+pub use key_lookup::KeyLookup;
 use next_version::NextVersion;
 use sequence_edits::SequenceEdits;
 use table_writes::{Base, TableWrites};

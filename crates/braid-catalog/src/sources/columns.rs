@@ -1,26 +1,29 @@
-//! `pg_attribute` and `pg_attrdef`: columns of tables, sequences and primary keys' indexes, and defaults.
+//! `pg_attribute` and `pg_attrdef`: columns of tables, sequences and keys' indexes, and defaults.
 
 use braid_sql::{SqlType, Value};
 use braid_storage::{Catalog, ColumnDef, TableDef};
 
+use super::keys::keys_of;
 use super::sequences::identity_letter;
 use crate::column_types::sql_type_of;
 use crate::named_row::{NamedRow, letter, oid, small, text, yes};
-use crate::object_ids::{default_id, primary_key_index_id, server_view_id, table_object_id};
+use crate::object_ids::{default_id, key_index_id, server_view_id, table_object_id};
 use crate::sequence_references::shown_default;
 use crate::server_facts::ServerFacts;
 use crate::stored_types::stored_type;
 
-/// The columns of all tables, of the indexes of their primary keys, and of the server's views.
+/// The columns of all tables, of the indexes of their keys, and of the server's views.
 pub(super) fn attributes(catalog: &Catalog, facts: &dyn ServerFacts) -> Vec<NamedRow> {
     let mut rows = Vec::new();
     for table in catalog.tables() {
         let def = &table.def;
         rows.extend(def.columns.iter().map(|column| column_of_table(catalog, def, column)));
-        let key_columns = def.primary_key.iter().filter_map(|column| def.column_by_id(*column));
-        rows.extend(key_columns.enumerate().map(|(at, column)| {
-            attribute(primary_key_index_id(def.id), at, &column.name, sql_type_of(column.column_type))
-        }));
+        for key in keys_of(catalog, def) {
+            let columns = key.columns.iter().filter_map(|column| def.column_by_id(*column)).enumerate();
+            rows.extend(columns.map(|(at, column)| {
+                attribute(key_index_id(key.id), at, &column.name, sql_type_of(column.column_type))
+            }));
+        }
     }
     rows.extend(super::sequences::attributes(catalog));
     for (at, view) in facts.views().iter().enumerate() {

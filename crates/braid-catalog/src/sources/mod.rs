@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`tables`] | `pg_class` |
 //! | [`columns`] | `pg_attribute`, `pg_attrdef` |
-//! | [`primary_keys`] | `pg_constraint`, `pg_index`, and the names of indexes |
+//! | [`keys`] | `pg_constraint`, `pg_index`, and the names of indexes |
 //! | [`sequences`] | `pg_sequence`, `pg_depend` |
 //! | [`types`] | `pg_type`, `pg_enum` |
 //! | [`roles`] | `pg_authid`, `pg_database` |
@@ -13,8 +13,8 @@
 //! | [`sessions`] | `pg_stat_activity` |
 
 mod columns;
+mod keys;
 mod prepared_statements;
-mod primary_keys;
 mod roles;
 pub(crate) mod sequences;
 mod sessions;
@@ -26,7 +26,7 @@ use braid_storage::Catalog;
 
 use crate::named_row::NamedRow;
 use crate::server_facts::ServerFacts;
-pub(crate) use primary_keys::key_name;
+pub(crate) use keys::all_keys;
 
 /// The rows of a relation of `pg_catalog` that are not stored.
 pub(crate) fn rows(relation: &str, catalog: &Catalog, facts: &dyn ServerFacts) -> Vec<NamedRow> {
@@ -34,8 +34,8 @@ pub(crate) fn rows(relation: &str, catalog: &Catalog, facts: &dyn ServerFacts) -
         "pg_class" => tables::classes(catalog, facts),
         "pg_attribute" => columns::attributes(catalog, facts),
         "pg_attrdef" => columns::defaults(catalog),
-        "pg_constraint" => primary_keys::constraints(catalog),
-        "pg_index" => primary_keys::indexes(catalog),
+        "pg_constraint" => keys::constraints(catalog),
+        "pg_index" => keys::indexes(catalog),
         "pg_sequence" => sequences::sequences(catalog),
         "pg_depend" => sequences::dependencies(catalog),
         "pg_type" => types::types(catalog),

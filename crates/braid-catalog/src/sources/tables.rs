@@ -1,25 +1,24 @@
-//! `pg_class`: tables, sequences and the indexes of their primary keys.
+//! `pg_class`: tables, sequences and the indexes of their keys.
 
 use braid_sql::Value;
 use braid_storage::{Catalog, SequenceDef, TableVersion};
 
-use super::primary_keys::key_name;
+use super::keys::{ShownKey, keys_of};
 use super::sequences::SEQUENCE_COLUMNS;
 use crate::named_row::{NamedRow, letter, oid, small, text, yes};
 use crate::object_ids::{
     BOOTSTRAP_ROLE_ID, BTREE_ACCESS_METHOD_ID, HEAP_ACCESS_METHOD_ID, PUBLIC_NAMESPACE_ID, SYSTEM_NAMESPACE_ID,
-    primary_key_index_id, server_view_id, table_object_id,
+    key_index_id, server_view_id, table_object_id,
 };
 use crate::server_facts::{ServerFacts, ServerView};
 
 /// Rows per page, for the number of pages of a table. It is an estimate, like PostgreSQL's between two ANALYZEs.
 const ROWS_PER_PAGE: u64 = 100;
 
-/// The rows of all tables and sequences, of their primary keys and of the server's views.
+/// The rows of all tables and sequences, of their keys and of the server's views.
 pub(super) fn classes(catalog: &Catalog, facts: &dyn ServerFacts) -> Vec<NamedRow> {
-    let keyed = catalog.tables().filter(|table| !table.def.primary_key.is_empty());
     let tables = catalog.tables().map(|table| class_of_table(table));
-    let keys = keyed.map(|table| class_of_key(catalog, table));
+    let keys = catalog.tables().flat_map(|table| keys_of(catalog, &table.def).map(|key| class_of_key(&key, table)));
     let views = facts.views();
     let views = views.iter().enumerate().map(|(at, view)| class_of_view(at, view));
     let sequences = catalog.sequences().map(|known| class_of_sequence(&known.definition));
@@ -40,7 +39,7 @@ fn class_of_table(table: &TableVersion) -> NamedRow {
         ("relam", oid(HEAP_ACCESS_METHOD_ID)),
         ("relpages", pages(table.row_count())),
         ("reltuples", Value::Float4(table.row_count() as f32)),
-        ("relhasindex", Value::Bool(!def.primary_key.is_empty())),
+        ("relhasindex", Value::Bool(!def.primary_key.is_empty() || !def.keys.is_empty())),
         ("relchecks", small(def.checks.len())),
         ("relkind", letter(b'r')),
         ("relreplident", letter(b'd')),
@@ -59,9 +58,8 @@ fn class_of_sequence(def: &SequenceDef) -> NamedRow {
     row
 }
 
-fn class_of_key(catalog: &Catalog, table: &TableVersion) -> NamedRow {
-    let def = &table.def;
-    let mut row = class(&key_name(catalog, &def.name), primary_key_index_id(def.id), def.primary_key.len());
+fn class_of_key(key: &ShownKey<'_>, table: &TableVersion) -> NamedRow {
+    let mut row = class(&key.name, key_index_id(key.id), key.columns.len());
     row.extend([
         ("relam", oid(BTREE_ACCESS_METHOD_ID)),
         ("relpages", Value::Int4(1)),

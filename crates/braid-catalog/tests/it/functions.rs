@@ -2,7 +2,7 @@
 
 use braid_catalog::Snapshot;
 use braid_catalog::functions::expand_calls;
-use braid_catalog::object_ids::{primary_key_constraint_id, primary_key_index_id, table_object_id};
+use braid_catalog::object_ids::{key_constraint_id, key_index_id, table_object_id};
 use braid_sql::Evaluation;
 use braid_sql::binder::Statement;
 use braid_sql::binder::precedence::rebind_all;
@@ -34,7 +34,7 @@ async fn functions_return_what_postgresql_returns() {
     let catalog = user_catalog().await;
     let world = World::new(Snapshot { catalog: &catalog, facts: &GivenServer });
     let id = catalog.table("every_type").unwrap().def.id;
-    let (table, index, constraint) = (table_object_id(id), primary_key_index_id(id), primary_key_constraint_id(id));
+    let (table, index, constraint) = (table_object_id(id), key_index_id(id), key_constraint_id(id));
     let check = |call: &str, expected: Option<&str>| {
         let call = call.replace("$table", &table.to_string()).replace("$index", &index.to_string());
         let call = call.replace("$constraint", &constraint.to_string());

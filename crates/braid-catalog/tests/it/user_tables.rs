@@ -3,9 +3,7 @@
 use std::collections::HashMap;
 
 use braid_base::{ColumnId, TableId};
-use braid_catalog::object_ids::{
-    default_id, primary_key_constraint_id, primary_key_index_id, table_object_id, table_of_object_id,
-};
+use braid_catalog::object_ids::{default_id, key_constraint_id, key_index_id, table_object_id, table_of_object_id};
 use braid_catalog::{RelationColumn, Snapshot, SystemRelation, relation};
 use braid_sql::pg_catalog::TypeId;
 use braid_sql::testing::FixedSession;
@@ -136,11 +134,11 @@ async fn a_key_has_another_name_than_all_tables() {
     let catalog = catalog_of(vec![table("t", true), table("t_pkey", false), table(&long, true)]).await;
     let names = names(Snapshot { catalog: &catalog, facts: &GivenServer });
     let ids: Vec<TableId> = ["t", &long].map(|name| catalog.table(name).unwrap().def.id).to_vec();
-    assert_eq!(names[&primary_key_index_id(ids[0])], "t_pkey1");
+    assert_eq!(names[&key_index_id(ids[0])], "t_pkey1");
     // 58 bytes are left for the table's name.
-    assert_eq!(names[&primary_key_index_id(ids[1])], format!("{}_pkey", "ä".repeat(29)));
+    assert_eq!(names[&key_index_id(ids[1])], format!("{}_pkey", "ä".repeat(29)));
     assert_eq!(names[&table_object_id(ids[0])], "t");
-    assert_eq!(table_of_object_id(primary_key_constraint_id(ids[0])), None);
+    assert_eq!(table_of_object_id(key_constraint_id(ids[0])), None);
     assert_ne!(default_id(ids[0], 0), default_id(ids[1], 0));
 }
 

@@ -13,9 +13,13 @@ use super::assignment::Assignment;
 use super::changed_rows::{Changed, Part, simplest_query};
 use super::changes::Changes;
 use super::identities::Identities;
+use super::on_conflict::Conflicts;
+use super::part_types::{as_prepared, note_types};
 use super::values::{ValueRows, has_default, is_default, spell_out_default};
-use crate::bound_parameters::BoundParameters;
-use crate::front_end::{self, DescribedPart, PartQuery, ReturnedQuery, ReturningList, StatementTables, StoredIn};
+use crate::bound_parameters::{BoundParameters, declared_types};
+use crate::front_end::{
+    self, DescribedPart, PartQuery, ReturnedQuery, ReturningList, StatementFacts, StatementTables, StoredIn,
+};
 use crate::interrupt::Interrupt;
 use crate::names::columns_named;
 use crate::outcome::ParameterType;
@@ -58,11 +62,32 @@ pub(crate) async fn execute(
     parameters: &BoundParameters,
     interrupt: &Interrupt,
 ) -> Result<Outcome, EngineError> {
+    if insert.on.is_some() {
+        let added = add_or_change(context, statement, (with, insert), parameters).await?;
+        return Ok(added.outcome(context, interrupt, "INSERT 0"));
+    }
     let mut changes = Changes::default();
     let part = Part { context, statement, parameters, tables: &StatementTables::default() };
     let added = add(part, (with, insert), &mut changes).await?;
     changes.make(context).await?;
     Ok(added.outcome(context, interrupt, "INSERT 0"))
+}
+
+/// Runs an INSERT with ON CONFLICT.
+async fn add_or_change(
+    context: &StatementContext,
+    statement: &Statement,
+    (with, insert): (Option<&With>, &Insert),
+    parameters: &BoundParameters,
+) -> Result<Changed, EngineError> {
+    context.settle_writes().await?;
+    let target = Target::of(context, statement, with, insert)?;
+    let conflicts = Conflicts::of(context, insert, &target.def)?;
+    let conflicts = conflicts.ok_or_else(|| EngineError::internal("an INSERT without ON CONFLICT"))?;
+    let tables = StatementTables::of(context.snapshot());
+    let part = Part { context, statement, parameters, tables: &tables };
+    let proposed = target.proposed(part).await?;
+    conflicts.insert(part, &proposed, target.returning.as_ref()).await
 }
 
 /// Adds the rows of an INSERT to the changes of its statement.
@@ -72,6 +97,9 @@ pub(super) async fn add(
     changes: &mut Changes,
 ) -> Result<Changed, EngineError> {
     let Part { context, statement, parameters, tables } = part;
+    if insert.on.is_some() {
+        return Err(EngineError::unsupported("ON CONFLICT beside other parts of its statement is not supported"));
+    }
     let target = Target::of(context, statement, with, insert)?;
     let mut appender = context.append(&target.def);
     let (mut returned, mut count) = (None, 0);
@@ -131,6 +159,9 @@ pub(crate) async fn prepare(
     declared: &[Option<ParameterType>],
 ) -> Result<Prepared, EngineError> {
     let target = Target::of(context, statement, with, insert)?;
+    if let Some(conflicts) = Conflicts::of(context, insert, &target.def)? {
+        return target.prepare_conflicts(context, statement, &conflicts, declared).await;
+    }
     match (target.stored_in()?, &target.returning) {
         (Some(stored_in), _) => front_end::describe_stored(context, statement, &stored_in, declared).await,
         (None, Some(list)) => front_end::describe_returning(context, statement, list, declared).await,
@@ -166,6 +197,57 @@ impl<'a> Target<'a> {
         let target = Self { def, columns, source, listed, returning, identities, overriding };
         target.check_values()?;
         Ok(target)
+    }
+
+    /// The rows that are to be added, all at once.
+    async fn proposed(&self, part: Part<'_>) -> Result<Vec<RecordBatch>, EngineError> {
+        let Part { context, statement, parameters, tables } = part;
+        if let Some(batch) = self.plain_rows(context, statement, parameters)? {
+            return Ok(vec![batch]);
+        }
+        let Some(stored_in) = self.stored_in_part(tables)? else { return Ok(Vec::new()) };
+        let stored_in = stored_in.with_returning(None);
+        let mut rows = front_end::start_insert(context, statement, &stored_in, parameters).await?;
+        let conversion = self.conversion(context, rows.width())?;
+        let mut proposed = Vec::new();
+        while let Some(batch) = rows.next().await {
+            proposed.push(conversion.convert(&batch?)?);
+        }
+        Ok(proposed)
+    }
+
+    /// The types of the parameters of an INSERT with ON CONFLICT, and the columns of RETURNING.
+    async fn prepare_conflicts(
+        &self,
+        context: &StatementContext,
+        statement: &Statement,
+        conflicts: &Conflicts,
+        declared: &[Option<ParameterType>],
+    ) -> Result<Prepared, EngineError> {
+        let mut types: Vec<Option<SqlType>> = declared_types(declared, &StatementFacts::of(context))?;
+        let tables = StatementTables::of(context.snapshot());
+        let mut shown = None;
+        let described = match (self.stored_in_part(&tables)?, &self.returning) {
+            (Some(stored_in), _) => {
+                let query = PartQuery::Stored(&stored_in);
+                Some(front_end::describe_part(context, statement, query, &tables, &types).await?)
+            }
+            (None, Some(list)) => {
+                let query = PartQuery::Listed(list);
+                Some(front_end::describe_part(context, statement, query, &tables, &types).await?)
+            }
+            (None, None) => None,
+        };
+        if let Some(described) = described {
+            note_types(&mut types, &described);
+            shown = described.rows.map(|(_, schema)| schema);
+        }
+        let parameters = &BoundParameters::none();
+        let part = Part { context, statement, parameters, tables: &tables };
+        if let Some(described) = conflicts.describe(part, &types).await? {
+            note_types(&mut types, &described);
+        }
+        as_prepared(types, shown)
     }
 
     /// Refuses values for columns whose values are always generated.
@@ -284,7 +366,6 @@ pub(super) fn plain_name(name: &ObjectName) -> Result<&Ident, EngineError> {
 /// Refuses unsupported clauses of INSERT.
 fn check_clauses(insert: &Insert) -> Result<(), EngineError> {
     let refused = [
-        (insert.on.is_some(), "INSERT … ON CONFLICT"),
         (insert.or.is_some() || insert.ignore || insert.replace_into, "INSERT OR REPLACE"),
         (insert.overwrite || insert.partitioned.is_some(), "INSERT OVERWRITE"),
         (!insert.assignments.is_empty(), "INSERT … SET"),

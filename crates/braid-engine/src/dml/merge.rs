@@ -22,7 +22,7 @@ use super::changes::Changes;
 use super::insert::{plain_name, sources_of};
 use super::merge_expressions::{check_not_volatile, guarded, number_of_clause};
 use super::new_values::NewValues;
-use super::parts::{as_prepared, note_types};
+use super::part_types::{as_prepared, note_types};
 use super::values::{is_default, spell_out_default};
 use crate::bound_parameters::{BoundParameters, declared_types};
 use crate::front_end::{self, PartQuery, ReturnedRows, StatementFacts, StatementTables, StoredIn};

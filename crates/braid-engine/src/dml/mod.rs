@@ -3,8 +3,10 @@
 //! | module | contents |
 //! |---|---|
 //! | [`insert`] | INSERT: rows from values or a query into a table |
+//! | [`on_conflict`] | INSERT … ON CONFLICT |
 //! | [`update`], [`delete`] | UPDATE and DELETE |
 //! | [`merge`], [`merge_expressions`] | MERGE |
+//! | [`part_types`] | the types of parameters that several parts of a statement tell |
 //! | [`parts`] | statements whose WITH changes rows, or is read by RETURNING |
 //! | [`changed_rows`] | the rows that UPDATE and DELETE change: found, deleted, added again |
 //! | [`changes`] | what a statement changes, until it is kept |
@@ -24,6 +26,8 @@ mod insert;
 mod merge;
 mod merge_expressions;
 mod new_values;
+mod on_conflict;
+mod part_types;
 mod parts;
 pub(crate) mod row_checks;
 mod update;

@@ -5,14 +5,13 @@
 //! begins with, so that none sees a change of another. The changes are made together at the end; if others have changed some of the rows
 //! meanwhile, the statement begins anew.
 
-use arrow::datatypes::SchemaRef;
-use braid_sql::pg_catalog::TypeId;
 use braid_sql::syntax::walk::Tree;
 use braid_sql::{SqlError, SqlState, SqlType};
 use sqlparser::ast::{Cte, Delete, Insert, Query, SetExpr, Statement as Syntax, Update, With};
 
 use super::changed_rows::{ATTEMPTS_MAX, Changed, Part, concurrent_update, query_of_text};
 use super::changes::Changes;
+use super::part_types::{as_prepared, note_types};
 use super::{delete, insert, update};
 use crate::bound_parameters::{BoundParameters, declared_types};
 use crate::front_end::{self, DescribedPart, PartQuery, ReturnedRows, StatementFacts, StatementTables};
@@ -163,30 +162,6 @@ pub(crate) async fn prepare(
     }
     let described = describe(both, &without_with(query), None, &tables, &mut types).await?;
     as_prepared(types, described.rows.map(|(_, schema)| schema))
-}
-
-/// The description of a statement whose parts have told these types of its parameters.
-///
-/// # Errors
-/// If none has told the type of a parameter (42P18).
-pub(super) fn as_prepared(types: Vec<Option<SqlType>>, schema: Option<SchemaRef>) -> Result<Prepared, EngineError> {
-    let parameter_type = |(at, sql_type): (usize, Option<SqlType>)| {
-        let message = format!("could not determine data type of parameter ${}", at + 1);
-        let missing = || EngineError::new(SqlState::IndeterminateDatatype, message);
-        sql_type.map(ParameterType::of).ok_or_else(missing)
-    };
-    let parameter_types = types.into_iter().enumerate().map(parameter_type).collect::<Result<_, _>>()?;
-    Ok(Prepared { parameter_types, schema })
-}
-
-/// Notes the types of parameters that a part tells.
-pub(super) fn note_types(types: &mut Vec<Option<SqlType>>, described: &DescribedPart) {
-    types.resize(types.len().max(described.parameter_types.len()), None);
-    for (known, told) in types.iter_mut().zip(&described.parameter_types) {
-        if known.is_none() && told.id != TypeId::UNKNOWN {
-            *known = Some(*told);
-        }
-    }
 }
 
 /// What is known of a part, which may tell the types of parameters.

@@ -1,8 +1,10 @@
 //! The mapping of the store's errors to SQLSTATEs.
 
-use braid_storage::{ColumnChangeError, SegmentError, StoreError};
+use braid_sql::functions::text_input::ReadingSession;
+use braid_storage::{ColumnChangeError, DuplicateKey, SegmentError, StoreError};
 
 use super::{corrupt, from_device};
+use crate::front_end::shown_key_value;
 use crate::names::SCHEMA_NAME;
 use crate::{EngineError, SqlState};
 
@@ -34,6 +36,8 @@ pub(super) fn from_store(error: &StoreError) -> EngineError {
         StoreError::SequenceExhausted { .. } => SqlState::SequenceGeneratorLimitExceeded,
         StoreError::NumberOutOfBounds { .. } => SqlState::NumericOutOfRange,
         StoreError::NullViolation { table, column } => return null_violation(table, column),
+        StoreError::DuplicateKey(duplicate) => return duplicate_key(duplicate),
+        StoreError::KeyTooLong { .. } => SqlState::ProgramLimitExceeded,
         StoreError::InvalidTable { .. } => SqlState::InvalidTableDefinition,
         StoreError::SchemaMismatch { .. } => SqlState::DatatypeMismatch,
         StoreError::TooLong { .. } => SqlState::StringRightTruncation,
@@ -91,6 +95,22 @@ fn halted(reason: &str) -> EngineError {
     EngineError::new(SqlState::IoError, "the commit is refused, because an earlier commit is in doubt")
         .with_detail(reason)
         .with_hint("The statement has changed nothing. Restart the server.")
+}
+
+/// PostgreSQL's error for a key that two rows would have. Times are shown in ISO form, and those with a zone in UTC.
+fn duplicate_key(duplicate: &DuplicateKey) -> EngineError {
+    let DuplicateKey { table, key, columns, types, values, is_of_table } = duplicate;
+    let facts = ReadingSession::of_output();
+    let shown = types.iter().zip(values).map(|(column_type, array)| shown_key_value(array, *column_type, &facts));
+    let shown = format!("Key ({})=({})", columns.join(", "), shown.collect::<Vec<_>>().join(", "));
+    let (message, detail) = match is_of_table {
+        true => (format!("could not create unique index \"{key}\""), format!("{shown} is duplicated.")),
+        false => {
+            (format!("duplicate key value violates unique constraint \"{key}\""), format!("{shown} already exists."))
+        }
+    };
+    let error = EngineError::new(SqlState::UniqueViolation, message).with_detail(detail);
+    error.about_constraint(SCHEMA_NAME, table, key)
 }
 
 /// PostgreSQL's error for a null in a NOT NULL column.

@@ -32,6 +32,7 @@ mod snapshot_tables;
 mod statement_tables;
 mod stored_query;
 mod stored_row;
+mod stored_rows;
 
 use std::sync::Arc;
 
@@ -59,7 +60,8 @@ pub(crate) use stored_query::{
     DescribedPart, PartQuery, StoredIn, TableOfQuery, describe_part, describe_returning, describe_stored, start_insert,
     start_table, table_columns,
 };
-pub(crate) use stored_row::shown_row;
+pub(crate) use stored_row::{shown_key_value, shown_row};
+pub(crate) use stored_rows::stored_rows;
 
 /// Longest text that is bound on the session's thread; longer ones are bound on a planning thread.
 const TEXT_BYTES_MAX: usize = 64 << 10;

@@ -154,7 +154,7 @@ async fn kept(context: &StatementContext, mut rows: Rows, shown: &ShownColumns) 
     Ok(keeper.finish().await?)
 }
 
-fn keeper(context: &StatementContext, schema: SchemaRef) -> RowKeeper {
+pub(super) fn keeper(context: &StatementContext, schema: SchemaRef) -> RowKeeper {
     let database = context.database();
     RowKeeper::new(schema, database.query_memory(&context.settings()), database.spill_space().clone())
 }

@@ -97,6 +97,7 @@ impl SnapshotTables {
             primary_key,
             next_column_id,
             checks: Vec::new(),
+            keys: Vec::new(),
         }));
         Some(Arc::new(computed_tables::entry_of_sequence(&known.definition)))
     }

@@ -82,6 +82,16 @@ pub(crate) fn shown_row(def: &TableDef, columns: &[ArrayRef], row: usize, facts:
     format!("({})", values.collect::<Vec<_>>().join(", "))
 }
 
+/// The only value of a column of a key, as errors show it: a numeric without a precision comes as its text.
+pub(crate) fn shown_key_value(array: &ArrayRef, column_type: ColumnType, facts: &dyn SessionFacts) -> String {
+    if let (ColumnType::Encoded { .. }, Some(texts)) = (column_type, array.as_string_view_opt()) {
+        return if texts.is_null(0) { "null".to_owned() } else { texts.value(0).to_owned() };
+    }
+    let value = stored_value(array.as_ref(), 0, column_type);
+    let text = value.and_then(|value| Evaluation::new(facts, &[]).text(&value, sql_type_of(column_type)));
+    text.ok().flatten().unwrap_or_else(|| "null".to_owned())
+}
+
 fn shortened(mut text: String) -> String {
     if text.len() > SHOWN_BYTES_MAX {
         text.truncate(text.floor_char_boundary(SHOWN_BYTES_MAX));

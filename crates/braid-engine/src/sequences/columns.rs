@@ -7,7 +7,7 @@ use braid_sql::binder::type_of_syntax;
 use braid_sql::functions::SessionFacts;
 use braid_sql::pg_catalog::TypeId;
 use braid_storage::{
-    Catalog, CheckDef, NewTable, SequenceDef, SequenceOwner, SequenceState, SequenceType, SequenceUse, TableDef,
+    Catalog, Constraints, NewTable, SequenceDef, SequenceOwner, SequenceState, SequenceType, SequenceUse, TableDef,
     WriteSet,
 };
 use sqlparser::ast::{
@@ -75,7 +75,7 @@ impl OwnSequences {
         &self,
         writes: &mut WriteSet,
         view: &Catalog,
-        (mut table, checks): (NewTable, Vec<CheckDef>),
+        (mut table, constraints): (NewTable, Constraints),
         session: &dyn SessionFacts,
     ) -> Result<(), EngineError> {
         let mut defined: Vec<Defined<'_>> = Vec::with_capacity(self.sequences.len());
@@ -91,7 +91,7 @@ impl OwnSequences {
             defined.push((own, options.with_type(own.value_type).define(id, name)?));
             table.columns[own.at].default = Some(default_of_sequence(table_object_id(id)));
         }
-        let def = writes.create_checked_table(view, table, checks)?;
+        let def = writes.create_constrained_table(view, table, constraints)?;
         if defined.is_empty() {
             return Ok(());
         }

@@ -5,10 +5,11 @@
 
 use std::sync::Arc;
 
+use arrow::record_batch::RecordBatch;
 use braid_base::TableId;
 use braid_storage::{
-    AlteredRows, AppendedRows, Catalog, CatalogSequence, Locked, NewTable, RowDeletes, SequenceScope, TableAppender,
-    TableDef, WriteSet,
+    AlteredRows, AppendedRows, Catalog, CatalogSequence, KeyDef, KeyLookup, Locked, NewTable, RowDeletes, RowId,
+    SequenceScope, TableAppender, TableDef, TableVersion, WriteSet,
 };
 
 use super::StatementContext;
@@ -114,6 +115,38 @@ impl StatementContext {
         let row_count = writes.add_rows(rows).await?;
         self.keep(writes).await?;
         Ok(row_count)
+    }
+
+    /// Looks for the rows that have keys of these rows, at most a chunk, and locks the keys that no row has.
+    ///
+    /// # Errors
+    /// As [`WriteSet::look_up_keys`].
+    pub async fn look_up_keys(
+        &self,
+        table: &Arc<TableDef>,
+        keys: &[&KeyDef],
+        rows: &RecordBatch,
+    ) -> Result<KeyLookup, EngineError> {
+        let mut writes = self.take_writes();
+        let lookup = writes.look_up_keys(table, keys, rows).await;
+        self.shared.state.lock().transaction.put_writes(writes);
+        Ok(lookup?)
+    }
+
+    /// Rows of a version that a lookup has found, in this order.
+    ///
+    /// # Errors
+    /// What reading fails with.
+    pub async fn read_rows(&self, version: &TableVersion, rows: &[RowId]) -> Result<RecordBatch, EngineError> {
+        Ok(self.database().store().write_set().read_rows(version, rows).await?)
+    }
+
+    /// Unlocks the keys of a statement that has changed nothing, unless its transaction goes on.
+    pub fn release_keys(&self) {
+        let mut state = self.shared.state.lock();
+        if !state.is_in_transaction() && !state.transaction.has_writes() {
+            drop(state.transaction.take_writes());
+        }
     }
 
     /// Deletes rows and adds others, in the transaction or by a commit, if the rows are as the statement has seen them. False if others

@@ -10,9 +10,10 @@ use braid_storage::{Catalog, CheckDef, NewTable, TableDef};
 use sqlparser::ast::{Expr, Ident};
 use sqlparser::keywords::ALL_KEYWORDS;
 
+use super::constraint_names::shortened;
 use super::definition::{WrittenCheck, condition_text};
 use crate::dml::row_checks::{bound_check, check_syntax};
-use crate::names::{NAME_BYTES_MAX, SCHEMA_NAME, fold};
+use crate::names::{SCHEMA_NAME, fold};
 use crate::statement_context::StatementContext;
 use crate::{EngineError, SqlState};
 
@@ -28,7 +29,15 @@ pub(crate) fn checks_of_new_table(
     let NewTable { name, mut columns, primary_key } = table.clone();
     columns.iter_mut().zip(0..).for_each(|(column, id)| column.id = ColumnId(id));
     let next_column_id = u16::try_from(columns.len()).unwrap_or(u16::MAX);
-    let mut def = TableDef { id: TableId(u32::MAX), name, columns, primary_key, next_column_id, checks: Vec::new() };
+    let mut def = TableDef {
+        id: TableId(u32::MAX),
+        name,
+        columns,
+        primary_key,
+        next_column_id,
+        checks: Vec::new(),
+        keys: Vec::new(),
+    };
     let named = written.iter().filter_map(|check| check.name.as_ref());
     let named: Vec<&String> = named.collect();
     if let Some(twice) = named.iter().enumerate().find(|(at, name)| named[..*at].contains(name)).map(|(_, name)| name) {
@@ -81,21 +90,6 @@ fn chosen_name(catalog: &Catalog, def: &TableDef, column: Option<&str>) -> Strin
     let names = std::iter::once(String::new()).chain((1..).map(|number: u32| number.to_string()));
     let mut names = names.map(|number| shortened(&def.name, column, &format!("check{number}")));
     names.find(|name| !taken.contains(&name.as_str())).unwrap_or_default()
-}
-
-/// The parts with underscores between them, of which the longer one is cut to the length of a name.
-fn shortened(table: &str, column: Option<&str>, label: &str) -> String {
-    let (mut table, mut column) = (table, column);
-    let length = |table: &str, column: Option<&str>| table.len() + column.map_or(0, |name| name.len() + 1);
-    while length(table, column) + 1 + label.len() > NAME_BYTES_MAX {
-        match &mut column {
-            Some(column) if column.len() >= table.len() => {
-                *column = &column[..column.floor_char_boundary(column.len() - 1)]
-            }
-            _ => table = &table[..table.floor_char_boundary(table.len() - 1)],
-        }
-    }
-    [Some(table), column, Some(label)].into_iter().flatten().collect::<Vec<_>>().join("_")
 }
 
 /// The condition of a constraint in which a column has another name.
@@ -165,14 +159,5 @@ mod tests {
         assert_eq!(renamed("\"A\" > a", "My Column"), "\"A\" > \"My Column\"");
         assert_eq!(renamed("a > 0", "x1"), "x1 > 0");
         assert_eq!(renamed("lower(a) = 'a'", "select"), "lower(\"select\") = 'a'");
-    }
-
-    #[test]
-    fn names_are_made_as_postgresql_makes_them() {
-        assert_eq!(shortened("t", Some("a"), "check"), "t_a_check");
-        assert_eq!(shortened("t", None, "check2"), "t_check2");
-        let (table, column) = ("t".repeat(63), "c".repeat(40));
-        let name = shortened(&table, Some(&column), "check");
-        assert_eq!((name.len(), name), (63, format!("{}_{}_check", "t".repeat(28), "c".repeat(28))));
     }
 }

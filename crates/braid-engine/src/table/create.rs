@@ -1,10 +1,11 @@
 //! CREATE TABLE and CREATE TABLE AS.
 
-use braid_storage::{ColumnDef, NewTable};
+use braid_storage::{ColumnDef, Constraints, NewTable};
 use sqlparser::ast::{CreateTable, Ident};
 
 use super::check_constraints::checks_of_new_table;
-use super::definition::{UnenforcedKeys, check_clauses, new_table};
+use super::definition::{WrittenConstraints, check_clauses, new_table};
+use super::keys::{PlainKeys, added_keys};
 use crate::bound_parameters::BoundParameters;
 use crate::dml::assignment::Assignment;
 use crate::dml::defaults::check_defaults;
@@ -27,20 +28,24 @@ pub(crate) enum Rows {
 
 /// CREATE TABLE with columns.
 pub(crate) async fn create_table(context: &StatementContext, create: &CreateTable) -> Result<Outcome, EngineError> {
-    let unenforced = UnenforcedKeys::of(&context.settings());
+    let plain = PlainKeys::of(&context.settings());
     let name = created_table(context, &create.name)?;
     if create.if_not_exists && exists(context, &name) {
         return Ok(skipped(context, &name, "CREATE TABLE"));
     }
     let facts = StatementFacts::of(context);
     let own = OwnSequences::of(create, &name, &facts)?;
-    let (table, checks) = new_table(name, &own.create, unenforced, &facts)?;
+    let (table, WrittenConstraints { keys, checks }) = new_table(name, &own.create, plain, &facts)?;
     if table.columns.is_empty() {
         return Err(EngineError::unsupported("a table without columns is not supported"));
     }
     check_defaults(context, &table.columns)?;
     let checks = checks_of_new_table(context, &table, &checks)?;
-    match context.change(|writes, view| own.create_table(writes, view, (table, checks), &facts)).await {
+    let created = context.change(|writes, view| {
+        let keys = added_keys(view, &table.name, &table.columns, &[], &keys)?;
+        own.create_table(writes, view, (table, Constraints { checks, keys }), &facts)
+    });
+    match created.await {
         // Another session has created it meanwhile.
         Err(error) if create.if_not_exists && error.state() == SqlState::DuplicateTable => {}
         created => drop(created?),

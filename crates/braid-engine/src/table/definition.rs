@@ -1,45 +1,24 @@
 //! Conversion of CREATE TABLE's syntax to a table definition.
 //!
-//! Braid does not check that keys are unique. So PRIMARY KEY and UNIQUE are refused, unless the statement says NOT ENFORCED
-//! or the session accepts constraints that are not enforced; then a primary key's columns become NOT NULL, and UNIQUE is
-//! forgotten. Everything else that would promise something about several rows (REFERENCES, generated columns) is
-//! refused. Conditions of one row (CHECK) are kept as they are written ([`super::check_constraints`]). Identity columns and `serial`
-//! are made plain before (`crate::sequences`).
+//! Keys are made by [`super::keys`], and conditions of one row (CHECK) are kept as they are written ([`super::check_constraints`]).
+//! Everything else that would promise something about rows (REFERENCES, generated columns) is refused. Identity columns and `serial` are
+//! made plain before (`crate::sequences`).
 
 use braid_base::ColumnId;
 use braid_sql::functions::SessionFacts;
 use braid_sql::syntax::spelled_out;
-use braid_storage::{ColumnDef, NewTable};
+use braid_storage::{ColumnDef, KeyKind, NewTable};
 use sqlparser::ast::{
-    CheckConstraint, ColumnDef as SqlColumn, ColumnOption, ConstraintCharacteristics, CreateTable, CreateTableOptions,
-    Expr, Ident, IndexColumn, TableConstraint,
+    CheckConstraint, ColumnDef as SqlColumn, ColumnOption, CreateTable, CreateTableOptions, Expr, Ident,
+    TableConstraint,
 };
 
+use super::keys::{PlainKeys, WrittenKey};
 use crate::names::fold;
 use crate::sequences::defaults::with_sequence_ids;
-use crate::settings::SettingValues;
 use crate::sql_types::column_type;
 use crate::statement_limits::StatementSize;
 use crate::{EngineError, SqlState};
-
-/// What happens to a key that does not say NOT ENFORCED.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum UnenforcedKeys {
-    /// It is refused.
-    Refuse,
-    /// It is taken for one that does: `braid.accept_unenforced_constraints`.
-    Accept,
-}
-
-impl UnenforcedKeys {
-    /// What the session wants.
-    pub fn of(settings: &SettingValues) -> Self {
-        match settings.get("braid.accept_unenforced_constraints") {
-            Some("on") => Self::Accept,
-            _ => Self::Refuse,
-        }
-    }
-}
 
 /// A CHECK as written.
 #[derive(Clone, Debug)]
@@ -50,58 +29,55 @@ pub(crate) struct WrittenCheck {
     pub condition: Expr,
 }
 
-/// What CREATE TABLE says of a column besides its type.
+/// The constraints of a table or a column as written.
 #[derive(Debug, Default)]
-pub(crate) struct ColumnConstraints {
-    /// The primary keys, each as the names of its columns.
-    pub keys: Vec<Vec<String>>,
+pub(crate) struct WrittenConstraints {
+    /// The keys.
+    pub keys: Vec<WrittenKey>,
     /// The conditions.
     pub checks: Vec<WrittenCheck>,
 }
 
-/// The definition that a CREATE TABLE with columns asks for, and its conditions. Defaults and conditions are not checked yet.
+/// The definition that a CREATE TABLE with columns asks for, and its constraints. Defaults and conditions are not checked yet, and keys
+/// have no names.
 pub(crate) fn new_table(
     name: String,
     create: &CreateTable,
-    unenforced: UnenforcedKeys,
+    plain: PlainKeys,
     session: &dyn SessionFacts,
-) -> Result<(NewTable, Vec<WrittenCheck>), EngineError> {
+) -> Result<(NewTable, WrittenConstraints), EngineError> {
     check_clauses(create)?;
     let mut columns = Vec::with_capacity(create.columns.len());
-    let mut constraints = ColumnConstraints::default();
+    let mut constraints = WrittenConstraints::default();
     for column in &create.columns {
-        columns.push(column_def(column, &mut constraints, unenforced, session)?);
+        columns.push(column_def(column, &mut constraints, plain, session)?);
     }
-    let ColumnConstraints { mut keys, mut checks } = constraints;
-    let mut unique = Vec::new();
     for constraint in &create.constraints {
         match constraint {
-            TableConstraint::PrimaryKey(key) => {
-                check_unenforced("PRIMARY KEY", key.characteristics.as_ref(), unenforced)?;
-                keys.push(key_columns(&key.columns)?);
-            }
-            TableConstraint::Unique(key) => {
-                check_unenforced("UNIQUE", key.characteristics.as_ref(), unenforced)?;
-                unique.push(key_columns(&key.columns)?);
-            }
-            TableConstraint::Check(check) => checks.push(written_check(check, check.name.as_ref())?),
+            TableConstraint::PrimaryKey(key) => constraints.keys.push(WrittenKey::primary(key, plain)?),
+            TableConstraint::Unique(key) => constraints.keys.push(WrittenKey::unique(key, plain)?),
+            TableConstraint::Check(check) => constraints.checks.push(written_check(check, check.name.as_ref())?),
             TableConstraint::ForeignKey(_) => return Err(no_constraint("FOREIGN KEY")),
             other => return Err(EngineError::unsupported(format!("{other} is not supported in CREATE TABLE"))),
         }
     }
     check_unique_names(&columns)?;
-    for key in &unique {
-        key_ids(key, &columns)?;
+    columns.iter_mut().zip(0..).for_each(|(column, id)| column.id = ColumnId(id));
+    let ids = constraints.keys.iter().map(|key| Ok((key.kind, key.column_ids(&columns)?)));
+    let ids = ids.collect::<Result<Vec<_>, EngineError>>()?;
+    let mut primary = ids.into_iter().filter(|(kind, _)| *kind == KeyKind::Primary).map(|(_, ids)| ids);
+    let primary_key = primary.next().unwrap_or_default();
+    if primary.next().is_some() {
+        return Err(multiple_primary_keys(&name));
     }
-    let primary_key = match keys.as_slice() {
-        [] => Vec::new(),
-        [key] => resolve_key(key, &mut columns)?,
-        _ => {
-            let message = format!("multiple primary keys for table \"{name}\" are not allowed");
-            return Err(EngineError::new(SqlState::InvalidTableDefinition, message));
-        }
-    };
-    Ok((NewTable { name, columns, primary_key }, checks))
+    columns.iter_mut().filter(|column| primary_key.contains(&column.id)).for_each(|column| column.nullable = false);
+    Ok((NewTable { name, columns, primary_key }, constraints))
+}
+
+/// The refusal of a second primary key.
+pub(crate) fn multiple_primary_keys(table: &str) -> EngineError {
+    let message = format!("multiple primary keys for table \"{table}\" are not allowed");
+    EngineError::new(SqlState::InvalidTableDefinition, message)
 }
 
 /// Refuses unsupported clauses of CREATE TABLE.
@@ -126,8 +102,8 @@ pub(crate) fn check_clauses(create: &CreateTable) -> Result<(), EngineError> {
 
 pub(crate) fn column_def(
     column: &SqlColumn,
-    constraints: &mut ColumnConstraints,
-    unenforced: UnenforcedKeys,
+    constraints: &mut WrittenConstraints,
+    plain: PlainKeys,
     session: &dyn SessionFacts,
 ) -> Result<ColumnDef, EngineError> {
     let name = fold(&column.name);
@@ -139,11 +115,14 @@ pub(crate) fn column_def(
             ColumnOption::NotNull => nullable = false,
             ColumnOption::Default(expr) => default = Some(default_text(expr, session)?),
             ColumnOption::PrimaryKey(key) => {
-                check_unenforced("PRIMARY KEY", key.characteristics.as_ref(), unenforced)?;
                 nullable = false;
-                constraints.keys.push(vec![name.clone()]);
+                let key = WrittenKey::primary(key, plain)?;
+                constraints.keys.push(key.of_column(&name, option.name.as_ref()));
             }
-            ColumnOption::Unique(key) => check_unenforced("UNIQUE", key.characteristics.as_ref(), unenforced)?,
+            ColumnOption::Unique(key) => {
+                let key = WrittenKey::unique(key, plain)?;
+                constraints.keys.push(key.of_column(&name, option.name.as_ref()));
+            }
             ColumnOption::Check(check) => {
                 constraints.checks.push(written_check(check, option.name.as_ref().or(check.name.as_ref()))?);
             }
@@ -191,25 +170,6 @@ pub(crate) fn condition_text(expr: &Expr) -> Result<String, EngineError> {
     Ok(spelled_out(expr).to_string())
 }
 
-/// Refuses a key, unless it is known not to be enforced.
-fn check_unenforced(
-    what: &str,
-    characteristics: Option<&ConstraintCharacteristics>,
-    unenforced: UnenforcedKeys,
-) -> Result<(), EngineError> {
-    if characteristics.is_some_and(|given| given.deferrable == Some(true) || given.initially.is_some()) {
-        return Err(EngineError::unsupported(format!("{what} DEFERRABLE is not supported")));
-    }
-    let enforced = characteristics.and_then(|given| given.enforced);
-    if enforced == Some(false) || (enforced.is_none() && unenforced == UnenforcedKeys::Accept) {
-        return Ok(());
-    }
-    Err(EngineError::unsupported(format!("{what} is not supported: Braid does not check yet that keys are unique"))
-        .with_hint(format!(
-            "To have duplicates accepted, write {what} NOT ENFORCED or SET braid.accept_unenforced_constraints = on."
-        )))
-}
-
 fn no_constraint(what: &str) -> EngineError {
     EngineError::unsupported(format!(
         "{what} constraints are not supported: Braid does not compare rows with each other"
@@ -226,42 +186,6 @@ fn check_unique_names(columns: &[ColumnDef]) -> Result<(), EngineError> {
     Ok(())
 }
 
-fn key_columns(columns: &[IndexColumn]) -> Result<Vec<String>, EngineError> {
-    columns
-        .iter()
-        .map(|column| match &column.column.expr {
-            Expr::Identifier(ident) => Ok(fold(ident)),
-            other => Err(EngineError::new(SqlState::SyntaxError, format!("a key is made of columns, not of {other}"))),
-        })
-        .collect()
-}
-
-/// The primary key's columns by id; they become NOT NULL.
-fn resolve_key(key: &[String], columns: &mut [ColumnDef]) -> Result<Vec<ColumnId>, EngineError> {
-    let ids = key_ids(key, columns)?;
-    for id in &ids {
-        columns[usize::from(id.0)].nullable = false;
-    }
-    Ok(ids)
-}
-
-fn key_ids(key: &[String], columns: &[ColumnDef]) -> Result<Vec<ColumnId>, EngineError> {
-    let mut ids = Vec::with_capacity(key.len());
-    for name in key {
-        let Some(at) = columns.iter().position(|column| column.name == *name) else {
-            let message = format!("column \"{name}\" named in key does not exist");
-            return Err(EngineError::new(SqlState::UndefinedColumn, message));
-        };
-        let id = ColumnId(at as u16);
-        if ids.contains(&id) {
-            let message = format!("column \"{name}\" appears twice in a key");
-            return Err(EngineError::new(SqlState::DuplicateColumn, message));
-        }
-        ids.push(id);
-    }
-    Ok(ids)
-}
-
 #[cfg(test)]
 mod tests {
     use braid_sql::functions::text_input::ReadingSession;
@@ -273,19 +197,20 @@ mod tests {
     use super::*;
 
     fn define(sql: &str) -> Result<NewTable, EngineError> {
-        define_with(sql, UnenforcedKeys::Refuse)
+        define_with(sql, PlainKeys::Enforced).map(|(table, _)| table)
     }
 
-    fn define_with(sql: &str, unenforced: UnenforcedKeys) -> Result<NewTable, EngineError> {
+    fn define_with(sql: &str, plain: PlainKeys) -> Result<(NewTable, Vec<WrittenKey>), EngineError> {
         let statement = Parser::parse_sql(&PostgreSqlDialect {}, sql).unwrap().remove(0);
         let Statement::CreateTable(create) = statement else { panic!("{sql}") };
-        new_table("t".to_owned(), &create, unenforced, &ReadingSession::of_output()).map(|(table, _)| table)
+        let defined = new_table("t".to_owned(), &create, plain, &ReadingSession::of_output());
+        defined.map(|(table, constraints)| (table, constraints.keys))
     }
 
     #[test]
     fn a_definition_has_columns_defaults_and_a_key() {
         let table = define(
-            "create table public.T (Id bigint primary key not enforced, \"Name\" varchar(10) not null default 'x' || 'y', n numeric(5,2))",
+            "create table public.T (Id bigint primary key, \"Name\" varchar(10) not null default 'x' || 'y', n numeric(5,2))",
         )
         .unwrap();
         assert_eq!((table.name.as_str(), table.primary_key.as_slice()), ("t", &[ColumnId(0)][..]));
@@ -294,13 +219,13 @@ mod tests {
         assert_eq!(table.columns[1].column_type, ColumnType::Varchar(10));
         assert_eq!(table.columns[1].default.as_deref(), Some("'x' || 'y'"));
         assert_eq!(table.columns.iter().map(|column| column.nullable).collect::<Vec<_>>(), [false, false, true]);
-        let composite = define("create table t (a int, b int, primary key (b, a) not enforced)").unwrap();
+        let composite = define("create table t (a int, b int, primary key (b, a))").unwrap();
         assert_eq!(composite.primary_key, [ColumnId(1), ColumnId(0)]);
         assert!(composite.columns.iter().all(|column| !column.nullable));
     }
 
     #[test]
-    fn keys_are_refused_unless_the_user_knows_that_they_are_not_enforced() {
+    fn keys_are_enforced_unless_the_user_wants_otherwise() {
         for (key, is_primary) in [
             ("a int primary key", true),
             ("a int, primary key (a)", true),
@@ -308,28 +233,27 @@ mod tests {
             ("a int unique", false),
             ("a int not null, unique (a)", false),
         ] {
-            let enforced = format!("create table t ({key})");
-            let error = define(&enforced).unwrap_err();
-            assert_eq!(error.sqlstate(), "0A000", "{enforced}");
-            assert!(error.hint().is_some_and(|hint| hint.contains("NOT ENFORCED")), "{enforced}: {error:?}");
-            let unenforced = format!("create table t ({key} not enforced)");
-            for table in [define(&unenforced).unwrap(), define_with(&enforced, UnenforcedKeys::Accept).unwrap()] {
-                assert_eq!(table.primary_key.len(), usize::from(is_primary), "{enforced}");
+            let plain = format!("create table t ({key})");
+            for (sql, keys, is_enforced) in [
+                (plain.clone(), PlainKeys::Enforced, true),
+                (plain.clone(), PlainKeys::NotEnforced, false),
+                (format!("create table t ({key} not enforced)"), PlainKeys::Enforced, false),
+                (format!("create table t ({key} enforced)"), PlainKeys::NotEnforced, true),
+            ] {
+                let (table, keys) = define_with(&sql, keys).unwrap();
+                assert_eq!(table.primary_key.len(), usize::from(is_primary), "{sql}");
+                assert_eq!((keys.len(), keys[0].is_enforced), (1, is_enforced), "{sql}");
             }
-            let explicit = format!("create table t ({key} enforced)");
-            assert_eq!(define_with(&explicit, UnenforcedKeys::Accept).unwrap_err().sqlstate(), "0A000", "{explicit}");
             let deferrable = format!("create table t ({key} deferrable)");
-            let error = define_with(&deferrable, UnenforcedKeys::Accept).unwrap_err();
-            assert_eq!(error.sqlstate(), "0A000", "{deferrable}");
+            assert_eq!(define(&deferrable).unwrap_err().sqlstate(), "0A000", "{deferrable}");
         }
     }
 
     #[test]
     fn what_cannot_be_kept_is_not_promised() {
         for (sql, sqlstate) in [
-            ("create table t (a int unique)", "0A000"),
             ("create table t (a int references u (b))", "0A000"),
-            ("create table t (a int, unique (a))", "0A000"),
+            ("create table t (a int, unique (a, a))", "42701"),
             ("create table t (a int, foreign key (a) references u (b))", "0A000"),
             ("create table t (a serial)", "42704"),
             ("create table t (a int generated always as identity)", "0A000"),
@@ -339,9 +263,9 @@ mod tests {
             ("create table t (a int) with (fillfactor = 70)", "0A000"),
             ("create table t (a nosuch)", "42704"),
             ("create table t (a int, A text)", "42701"),
-            ("create table t (a int, primary key (b) not enforced)", "42703"),
-            ("create table t (a int, unique (b) not enforced)", "42703"),
-            ("create table t (a int primary key not enforced, b int primary key not enforced)", "42P16"),
+            ("create table t (a int, primary key (b))", "42703"),
+            ("create table t (a int, unique (b))", "42703"),
+            ("create table t (a int primary key, b int primary key)", "42P16"),
         ] {
             let error = define(sql).unwrap_err();
             assert_eq!(error.sqlstate(), sqlstate, "{sql}: {error:?}");

@@ -4,6 +4,8 @@
 //! |---|---|
 //! | [`definition`] | CREATE TABLE's syntax into a definition, and what is refused in it |
 //! | [`check_constraints`] | CHECK: names, and texts that follow their columns |
+//! | [`keys`] | PRIMARY KEY and UNIQUE |
+//! | [`constraint_names`] | the names of constraints that are written without one |
 //! | [`create`] | CREATE TABLE and CREATE TABLE AS |
 //! | [`alter`] | ALTER TABLE |
 //! | [`drop`] | DROP TABLE |
@@ -11,9 +13,11 @@
 
 mod alter;
 pub(crate) mod check_constraints;
+mod constraint_names;
 mod create;
 pub(crate) mod definition;
 mod drop;
+pub(crate) mod keys;
 mod truncate;
 
 pub(crate) use crate::table_names::Missing;

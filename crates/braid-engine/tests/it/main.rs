@@ -14,6 +14,7 @@ mod explain;
 mod explosions;
 mod failed_passes;
 mod group_rules;
+mod keys;
 mod long_values;
 mod notices;
 mod notifications;

@@ -175,6 +175,12 @@ pub enum FaultKind {
         /// Deleted rows on disk.
         on_disk: u32,
     },
+    /// Two rows of a table have the same key.
+    #[error("two rows have the same value of key \"{key}\"")]
+    RepeatedKey {
+        /// The name of the key.
+        key: String,
+    },
     /// The directory or the manifest could not be read.
     #[error("{0}")]
     Store(String),

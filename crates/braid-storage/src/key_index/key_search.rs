@@ -35,7 +35,7 @@ pub(crate) struct SearchedChunk<'a> {
     pub chunk: &'a Arc<ChunkMeta>,
 }
 
-/// The first row found of these chunks, last first, that has one of these keys, is not deleted and is not passed over.
+/// A row of these chunks that has one of these keys, is not deleted and is not passed over.
 ///
 /// # Errors
 /// What reading chunks fails with.
@@ -46,29 +46,72 @@ pub(crate) async fn first_match<'a>(
     keys: &KeyRun,
     is_passed_over: impl Fn(ChunkId, u32) -> bool,
 ) -> Result<Option<KeyMatch>, StoreError> {
+    // The last chunks have the keys that were added last.
     for searched in chunks.rev() {
-        let chunk = searched.chunk;
-        if is_out_of_bounds(chunk, shape, keys) {
-            continue;
-        }
-        let summary = searched.summary(shared, shape).await?;
-        let candidates: Vec<usize> = (0..keys.len()).filter(|at| summary.may_have(keys.key(*at))).collect();
-        if candidates.is_empty() {
-            continue;
-        }
-        let run = searched.run(shared, shape).await?;
-        let is_deleted = |row: u32| chunk.deleted.as_ref().is_some_and(|deleted| deleted.contains(row));
-        let mut from = 0;
-        for key_at in candidates {
-            from = run.lower_bound(keys.key(key_at), from);
-            let rows = run.places_of(keys.key(key_at), from).map(|at| run.row(at));
-            let mut left = rows.filter(|row| !is_deleted(*row) && !is_passed_over(chunk.id, *row));
-            if let Some(row) = left.next() {
-                return Ok(Some(KeyMatch { chunk: chunk.id, row, key_at }));
-            }
+        let found = matches_in(shared, shape, searched, keys, &is_passed_over, Wanted::First).await?;
+        if let Some(first) = found.first() {
+            return Ok(Some(*first));
         }
     }
     Ok(None)
+}
+
+/// All rows of these chunks that have one of these keys and are not deleted.
+///
+/// # Errors
+/// What reading chunks fails with.
+pub(crate) async fn all_matches<'a>(
+    shared: &Arc<StoreShared>,
+    shape: &Arc<KeyShape>,
+    chunks: impl Iterator<Item = SearchedChunk<'a>>,
+    keys: &KeyRun,
+) -> Result<Vec<KeyMatch>, StoreError> {
+    let mut all = Vec::new();
+    for searched in chunks {
+        all.extend(matches_in(shared, shape, searched, keys, &|_, _| false, Wanted::All).await?);
+    }
+    Ok(all)
+}
+
+/// Which rows of a chunk are wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Wanted {
+    First,
+    All,
+}
+
+async fn matches_in(
+    shared: &Arc<StoreShared>,
+    shape: &Arc<KeyShape>,
+    searched: SearchedChunk<'_>,
+    keys: &KeyRun,
+    is_passed_over: &impl Fn(ChunkId, u32) -> bool,
+    wanted: Wanted,
+) -> Result<Vec<KeyMatch>, StoreError> {
+    let (chunk, mut found) = (searched.chunk, Vec::new());
+    if is_out_of_bounds(chunk, shape, keys) {
+        return Ok(found);
+    }
+    let summary = searched.summary(shared, shape).await?;
+    let candidates: Vec<usize> = (0..keys.len()).filter(|at| summary.may_have(keys.key(*at))).collect();
+    if candidates.is_empty() {
+        return Ok(found);
+    }
+    let run = searched.run(shared, shape).await?;
+    let is_deleted = |row: u32| chunk.deleted.as_ref().is_some_and(|deleted| deleted.contains(row));
+    let mut from = 0;
+    for key_at in candidates {
+        from = run.lower_bound(keys.key(key_at), from);
+        let rows = run.places_of(keys.key(key_at), from).map(|at| run.row(at));
+        let mut left = rows.filter(|row| !is_deleted(*row) && !is_passed_over(chunk.id, *row));
+        if let Some(row) = left.next() {
+            found.push(KeyMatch { chunk: chunk.id, row, key_at });
+            if wanted == Wanted::First {
+                break;
+            }
+        }
+    }
+    Ok(found)
 }
 
 /// Whether the zone map of the key's first column excludes all keys.

@@ -75,7 +75,7 @@ impl WriteSet {
             if are_replaced && let Some(writes) = self.tables.get_mut(&id) {
                 writes.settle(&self.shared).await?;
             }
-            self.check_keys(committed, id, |key| are_replaced || !known.keys.contains(key)).await
+            self.check_keys(committed, id, |key| are_replaced || known.keys.iter().all(|old| old.id != key.id)).await
         })
     }
 }

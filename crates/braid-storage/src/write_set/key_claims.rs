@@ -18,7 +18,9 @@ use super::WriteSet;
 use super::next_version::NextVersion;
 use super::table_writes::{Base, TableWrites};
 use crate::catalog::Catalog;
-use crate::key_index::{KeyId, KeyMatch, KeyRun, KeyShape, SearchedChunk, first_match, key_values, run_of_batches};
+use crate::key_index::{
+    KeyId, KeyMatch, KeyRun, KeyShape, SearchedChunk, check_key, first_match, key_values, run_of_batches,
+};
 use crate::row_locks::LockOwner;
 use crate::store_error::DuplicateKey;
 use crate::store_shared::StoreShared;
@@ -103,28 +105,6 @@ impl WriteSet {
         }
         Ok(())
     }
-}
-
-async fn check_key(shared: &Arc<StoreShared>, version: &TableVersion, key: &KeyDef) -> Result<(), StoreError> {
-    let def = &version.def;
-    let shape = Arc::new(KeyShape::of(def, key));
-    let searched = |chunk| SearchedChunk { table: def.id, def, chunk };
-    let is_duplicate =
-        |values: &[u8]| StoreError::DuplicateKey(DuplicateKey::of_table(def, key, key_values(&shape, values)));
-    for (at, chunk) in version.chunks.iter().enumerate() {
-        let mut run = searched(chunk).run(shared, &shape).await?;
-        if let Some(deleted) = &chunk.deleted {
-            run = Arc::new(run.without(|row| deleted.contains(row)));
-        }
-        if let Some(repeated) = run.first_repeated() {
-            return Err(is_duplicate(repeated));
-        }
-        let earlier = version.chunks[..at].iter().map(searched);
-        if let Some(found) = first_match(shared, &shape, earlier, &run, |_, _| false).await? {
-            return Err(is_duplicate(run.key(found.key_at)));
-        }
-    }
-    Ok(())
 }
 
 impl Claim<'_> {

@@ -59,6 +59,11 @@ impl AlteredTable {
         !self.new_values.is_empty() || self.has_deleted_nulls
     }
 
+    /// Whether it gets keys that its rows are not known to differ in.
+    pub fn has_new_keys(&self) -> bool {
+        self.def.keys.iter().any(|key| !self.before.def.keys.iter().any(|known| known.id == key.id))
+    }
+
     /// RENAME TO.
     ///
     /// # Errors

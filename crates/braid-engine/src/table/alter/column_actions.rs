@@ -14,7 +14,8 @@ use crate::notices::Notice;
 use crate::sequences::check_owns_no_sequence;
 use crate::statement_context::StatementContext;
 use crate::table::check_constraints::with_renamed_column;
-use crate::table::definition::{ColumnConstraints, UnenforcedKeys, column_def, default_text};
+use crate::table::definition::{WrittenConstraints, column_def, default_text};
+use crate::table::keys::PlainKeys;
 use crate::{EngineError, SqlState};
 
 /// The names of PostgreSQL's system columns, which no other column may have.
@@ -37,11 +38,11 @@ impl AlteredTable {
         written: &SqlColumn,
         if_not_exists: bool,
     ) -> Result<(), EngineError> {
-        let mut constraints = ColumnConstraints::default();
-        let unenforced = UnenforcedKeys::of(&context.settings());
+        let mut constraints = WrittenConstraints::default();
+        let plain = PlainKeys::of(&context.settings());
         let facts = StatementFacts::of(context);
         check_owns_no_sequence(written)?;
-        let column = column_def(written, &mut constraints, unenforced, &facts)?;
+        let column = column_def(written, &mut constraints, plain, &facts)?;
         let name = column.name.clone();
         if if_not_exists && self.def.column(&name).is_some() {
             let what = format!("column \"{name}\" of relation \"{}\" already exists", self.def.name);
@@ -61,7 +62,7 @@ impl AlteredTable {
         if is_not_null {
             self.forbid_nulls(&name)?;
         }
-        self.add_key(constraints.keys.len(), id)?;
+        constraints.keys.iter().try_for_each(|key| self.add_key(context, key))?;
         constraints.checks.iter().try_for_each(|check| self.add_check(context, check, true))
     }
 
@@ -75,7 +76,12 @@ impl AlteredTable {
             return Ok(OldRows::Computed(Box::new(syntax)));
         }
         let nullable = braid_storage::ColumnDef { nullable: true, ..column.clone() };
-        let def = braid_storage::TableDef { columns: vec![nullable], primary_key: Vec::new(), ..self.def.clone() };
+        let def = braid_storage::TableDef {
+            columns: vec![nullable],
+            primary_key: Vec::new(),
+            keys: Vec::new(),
+            ..self.def.clone()
+        };
         let assignment = Assignment::new(&def.into(), &context.settings());
         let value = assignment.convert_column(0, &default.values(1)?)?;
         let value = missing_value_of(value.as_ref(), column.column_type);
@@ -84,19 +90,6 @@ impl AlteredTable {
             Some(Scalar::Bytes(bytes)) if bytes.len() > MISSING_BYTES_MAX => Ok(OldRows::Computed(Box::new(syntax))),
             _ => Ok(OldRows::Same(value)),
         }
-    }
-
-    /// PRIMARY KEY of a new column.
-    fn add_key(&mut self, key_count: usize, id: braid_base::ColumnId) -> Result<(), EngineError> {
-        if key_count == 0 {
-            return Ok(());
-        }
-        if !self.def.primary_key.is_empty() {
-            let message = format!("multiple primary keys for table \"{}\" are not allowed", self.def.name);
-            return Err(EngineError::new(SqlState::InvalidTableDefinition, message));
-        }
-        self.def.primary_key.push(id);
-        Ok(())
     }
 
     /// `DROP [COLUMN] [IF EXISTS]`

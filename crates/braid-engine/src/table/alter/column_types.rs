@@ -11,6 +11,7 @@ use crate::dml::defaults::{bound_default, default_syntax};
 use crate::front_end::StatementFacts;
 use crate::sql_types::column_type;
 use crate::statement_context::StatementContext;
+use crate::table::keys::check_key_type;
 use crate::{EngineError, SqlState};
 use braid_catalog::column_types::sql_type_of;
 use braid_sql::SqlType;
@@ -33,6 +34,10 @@ impl AlteredTable {
         let column = self.column(name)?;
         let old = std::mem::replace(&mut column.column_type, new);
         cast_default(column, old)?;
+        let column = column.clone();
+        if self.def.keys.iter().any(|key| key.columns.contains(&id)) {
+            check_key_type(name, &column)?;
+        }
         let values = match using {
             Some(using) => NewValues::Using(using.clone()),
             None if keeps_values(old, new) => return Ok(()),

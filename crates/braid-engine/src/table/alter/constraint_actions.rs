@@ -7,9 +7,10 @@ use crate::dml::row_checks::bound_check;
 use crate::notices::Notice;
 use crate::statement_context::StatementContext;
 use crate::table::check_constraints::new_check;
-use crate::table::definition::WrittenCheck;
+use crate::table::definition::{WrittenCheck, multiple_primary_keys};
+use crate::table::keys::{WrittenKey, added_keys};
 use crate::{EngineError, SqlState};
-use braid_storage::CheckDef;
+use braid_storage::{CheckDef, KeyDef, KeyKind, TableDef};
 
 impl AlteredTable {
     /// `ADD [CONSTRAINT …] CHECK (…) [NOT VALID]`
@@ -27,6 +28,23 @@ impl AlteredTable {
         Ok(())
     }
 
+    /// `ADD [CONSTRAINT …] PRIMARY KEY (…)` and `UNIQUE (…)`, or of a new column.
+    pub(super) fn add_key(&mut self, context: &StatementContext, written: &WrittenKey) -> Result<(), EngineError> {
+        let ids = written.column_ids(&self.def.columns)?;
+        if written.kind == KeyKind::Primary {
+            if !self.def.primary_key.is_empty() {
+                return Err(multiple_primary_keys(&self.def.name));
+            }
+            written.columns.iter().try_for_each(|column| self.forbid_nulls(column))?;
+            self.def.primary_key = ids;
+        }
+        let TableDef { name, columns, keys, .. } = &self.def;
+        let added = added_keys(&context.snapshot(), name, columns, keys, std::slice::from_ref(written))?;
+        let with_id = |key: KeyDef| KeyDef { id: context.database().store().write_set().new_relation_id(), ..key };
+        self.def.keys.extend(added.into_iter().map(with_id));
+        Ok(())
+    }
+
     /// `DROP CONSTRAINT [IF EXISTS]`
     pub(super) fn drop_constraint(
         &mut self,
@@ -37,6 +55,12 @@ impl AlteredTable {
         if let Some(at) = self.def.checks.iter().position(|check| check.name == name) {
             self.def.checks.remove(at);
             self.unverified.retain(|other| other != name);
+            return Ok(());
+        }
+        if let Some(at) = self.def.keys.iter().position(|key| key.name == name && key.kind != KeyKind::Index) {
+            if self.def.keys.remove(at).kind == KeyKind::Primary {
+                self.def.primary_key.clear();
+            }
             return Ok(());
         }
         if !self.def.primary_key.is_empty() && name == format!("{}_pkey", self.def.name) {
@@ -51,7 +75,19 @@ impl AlteredTable {
     }
 
     /// `RENAME CONSTRAINT … TO …`
-    pub(super) fn rename_constraint(&mut self, from: &str, to: &str) -> Result<(), EngineError> {
+    pub(super) fn rename_constraint(
+        &mut self,
+        context: &StatementContext,
+        from: &str,
+        to: &str,
+    ) -> Result<(), EngineError> {
+        if let Some(at) = self.def.keys.iter().position(|key| key.name == from && key.kind != KeyKind::Index) {
+            if context.snapshot().has_relation(to) {
+                return Err(EngineError::new(SqlState::DuplicateTable, format!("relation \"{to}\" already exists")));
+            }
+            to.clone_into(&mut self.def.keys[at].name);
+            return Ok(());
+        }
         let missing = self.no_constraint(from, "for table");
         let at = self.def.checks.iter().position(|check| check.name == from).ok_or(missing)?;
         if self.def.checks.iter().any(|check| check.name == to) {

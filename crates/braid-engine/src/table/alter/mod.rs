@@ -1,4 +1,4 @@
-//! ALTER TABLE: columns are added, dropped, renamed, and get other types, defaults and NOT NULL; so are check constraints; tables are
+//! ALTER TABLE: columns are added, dropped, renamed, and get other types, defaults and NOT NULL; so are keys and check constraints; tables are
 //! renamed.
 //!
 //! The actions of a statement make one new definition, in PostgreSQL's passes: what drops comes first, then changes of types, then
@@ -24,6 +24,7 @@ mod rewriting;
 use sqlparser::ast::{AlterTable, AlterTableOperation, ObjectName, RenameTableNameKind, TableConstraint};
 
 use super::definition::written_check;
+use super::keys::{PlainKeys, WrittenKey};
 use crate::names::fold;
 use crate::notices::Notice;
 use crate::statement_context::StatementContext;
@@ -89,8 +90,16 @@ fn apply(
         Action::AddConstraint { constraint: TableConstraint::Check(check), not_valid } => {
             altered.add_check(context, &written_check(check, check.name.as_ref())?, !not_valid)
         }
+        Action::AddConstraint { constraint: TableConstraint::PrimaryKey(key), not_valid: false } => {
+            altered.add_key(context, &WrittenKey::primary(key, PlainKeys::of(&context.settings()))?)
+        }
+        Action::AddConstraint { constraint: TableConstraint::Unique(key), not_valid: false } => {
+            altered.add_key(context, &WrittenKey::unique(key, PlainKeys::of(&context.settings()))?)
+        }
         Action::DropConstraint { name, if_exists, .. } => altered.drop_constraint(context, &fold(name), *if_exists),
-        Action::RenameConstraint { old_name, new_name } => altered.rename_constraint(&fold(old_name), &fold(new_name)),
+        Action::RenameConstraint { old_name, new_name } => {
+            altered.rename_constraint(context, &fold(old_name), &fold(new_name))
+        }
         Action::ValidateConstraint { name } => altered.validate_constraint(&fold(name)),
         Action::RenameTable { table_name: RenameTableNameKind::To(name) } => altered.rename(new_name(name)?),
         Action::AlterColumn { column_name, op } => altered.alter_column(context, &fold(column_name), op),

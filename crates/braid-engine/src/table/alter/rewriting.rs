@@ -38,7 +38,8 @@ pub(super) async fn altered_rows(
         // All rows will have values of all columns.
         altered.def.columns.iter_mut().for_each(|column| column.missing = None);
     } else if altered.unverified.is_empty() {
-        return Ok(AlteredRows::Kept);
+        // The store compares the keys of the rows that are there.
+        return Ok(if altered.has_new_keys() { AlteredRows::Checked } else { AlteredRows::Kept });
     }
     let def = Arc::new(altered.def.clone());
     let id = ColumnDef { nullable: false, ..ColumnDef::new(ROW_IDS, ColumnType::BigInt) };

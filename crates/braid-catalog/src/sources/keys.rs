@@ -1,26 +1,25 @@
-//! `pg_constraint` and `pg_index`: primary keys and check constraints.
+//! `pg_constraint` and `pg_index`: keys and check constraints.
 
+use braid_base::{ColumnId, TableId};
 use braid_sql::Value;
 use braid_sql::pg_catalog::TypeId;
 use braid_sql::values::ArrayValue;
-use braid_storage::{Catalog, TableDef};
+use braid_storage::{Catalog, KeyKind, KeyNulls, TableDef};
 
 use crate::column_types::sql_type_of;
 use crate::named_row::{NamedRow, letter, oid, small, text, vector, yes};
-use crate::object_ids::{
-    PUBLIC_NAMESPACE_ID, check_constraint_id, primary_key_constraint_id, primary_key_index_id, table_object_id,
-};
+use crate::object_ids::{PUBLIC_NAMESPACE_ID, check_constraint_id, key_constraint_id, key_index_id, table_object_id};
 use crate::stored_types::{StoredType, stored_type};
 
 /// Bytes of a name (`NAMEDATALEN - 1`).
 const NAME_BYTES_MAX: usize = 63;
 
-/// The name of a table's primary key, which is also that of its index: `table_pkey`, and with a number if there is a table of this name.
-pub(crate) fn key_name(catalog: &Catalog, table: &str) -> String {
+/// The name of a primary key that is only declared, which is also that of its index: `table_pkey`, and with a number if there is a table of this name.
+fn key_name(catalog: &Catalog, table: &str) -> String {
     let mut label = "_pkey".to_owned();
     for number in 1.. {
         let name = shortened(table, NAME_BYTES_MAX - label.len()).to_owned() + &label;
-        if catalog.table(&name).is_none() {
+        if !catalog.has_relation(&name) {
             return name;
         }
         label = format!("_pkey{number}");
@@ -33,16 +32,52 @@ fn shortened(name: &str, bytes_max: usize) -> &str {
     &name[..name.floor_char_boundary(bytes_max)]
 }
 
-fn keyed_tables(catalog: &Catalog) -> impl Iterator<Item = &TableDef> {
-    catalog.tables().map(|table| &*table.def).filter(|def| !def.primary_key.is_empty())
+/// A key as clients see it: one that is enforced, or a primary key that is only declared.
+pub(crate) struct ShownKey<'a> {
+    pub def: &'a TableDef,
+    /// The number of its object ids: its own, or the table's.
+    pub id: TableId,
+    pub name: String,
+    pub columns: &'a [ColumnId],
+    pub kind: KeyKind,
+    nulls: KeyNulls,
 }
 
-/// The numbers of the key's columns, from 1.
-fn key_columns(def: &TableDef) -> Vec<Value> {
-    def.primary_key.iter().map(|column| small(usize::from(column.0) + 1)).collect()
+/// The keys of all tables.
+pub(crate) fn all_keys(catalog: &Catalog) -> impl Iterator<Item = ShownKey<'_>> {
+    catalog.tables().flat_map(|table| keys_of(catalog, &table.def))
 }
 
-/// The primary keys and check constraints of all tables.
+/// The keys of a table.
+pub(crate) fn keys_of<'a>(catalog: &Catalog, def: &'a TableDef) -> impl Iterator<Item = ShownKey<'a>> {
+    let is_declared = !def.primary_key.is_empty() && def.enforced_primary_key().is_none();
+    let declared = is_declared.then(|| ShownKey {
+        def,
+        id: def.id,
+        name: key_name(catalog, &def.name),
+        columns: &def.primary_key,
+        kind: KeyKind::Primary,
+        nulls: KeyNulls::Distinct,
+    });
+    let enforced = def.keys.iter().map(move |key| ShownKey {
+        def,
+        id: key.id,
+        name: key.name.clone(),
+        columns: &key.columns,
+        kind: key.kind,
+        nulls: key.nulls,
+    });
+    declared.into_iter().chain(enforced)
+}
+
+impl ShownKey<'_> {
+    /// The numbers of its columns, from 1.
+    fn numbers(&self) -> Vec<Value> {
+        self.columns.iter().map(|column| small(usize::from(column.0) + 1)).collect()
+    }
+}
+
+/// The keys and check constraints of all tables.
 pub(super) fn constraints(catalog: &Catalog) -> Vec<NamedRow> {
     keys(catalog).into_iter().chain(checks(catalog)).collect()
 }
@@ -72,54 +107,55 @@ fn checks(catalog: &Catalog) -> Vec<NamedRow> {
     rows
 }
 
-/// The primary keys of all tables.
+/// The keys of all tables that are constraints.
 fn keys(catalog: &Catalog) -> Vec<NamedRow> {
-    let row = |def: &TableDef| {
+    let row = |key: ShownKey<'_>| {
         vec![
-            ("oid", oid(primary_key_constraint_id(def.id))),
-            ("conname", text(&key_name(catalog, &def.name))),
+            ("oid", oid(key_constraint_id(key.id))),
+            ("conname", text(&key.name)),
             ("connamespace", oid(PUBLIC_NAMESPACE_ID)),
-            ("contype", letter(b'p')),
+            ("contype", letter(if key.kind == KeyKind::Primary { b'p' } else { b'u' })),
             ("convalidated", yes()),
-            ("conrelid", oid(table_object_id(def.id))),
-            ("conindid", oid(primary_key_index_id(def.id))),
+            ("conrelid", oid(table_object_id(key.def.id))),
+            ("conindid", oid(key_index_id(key.id))),
             // Blanks: it is no foreign key.
             ("confupdtype", letter(b' ')),
             ("confdeltype", letter(b' ')),
             ("confmatchtype", letter(b' ')),
             ("conislocal", yes()),
             ("connoinherit", yes()),
-            ("conkey", Value::Array(ArrayValue::of(TypeId::INT2, key_columns(def)).into())),
+            ("conkey", Value::Array(ArrayValue::of(TypeId::INT2, key.numbers()).into())),
         ]
     };
-    keyed_tables(catalog).map(row).collect()
+    all_keys(catalog).filter(|key| key.kind != KeyKind::Index).map(row).collect()
 }
 
-/// The indexes of the primary keys of all tables.
+/// The indexes of the keys of all tables.
 pub(super) fn indexes(catalog: &Catalog) -> Vec<NamedRow> {
-    keyed_tables(catalog).map(index_of).collect()
+    all_keys(catalog).map(|key| index_of(&key)).collect()
 }
 
-fn index_of(def: &TableDef) -> NamedRow {
-    let columns = def.primary_key.iter().filter_map(|column| def.column_by_id(*column));
+fn index_of(key: &ShownKey<'_>) -> NamedRow {
+    let columns = key.columns.iter().filter_map(|column| key.def.column_by_id(*column));
     let types: Vec<StoredType> = columns.map(|column| stored_type(sql_type_of(column.column_type).id)).collect();
     let of_types =
         |of: fn(&StoredType) -> u32| vector(TypeId::OID, types.iter().map(|stored| oid(of(stored))).collect());
     vec![
-        ("indexrelid", oid(primary_key_index_id(def.id))),
-        ("indrelid", oid(table_object_id(def.id))),
-        ("indnatts", small(def.primary_key.len())),
-        ("indnkeyatts", small(def.primary_key.len())),
+        ("indexrelid", oid(key_index_id(key.id))),
+        ("indrelid", oid(table_object_id(key.def.id))),
+        ("indnatts", small(key.columns.len())),
+        ("indnkeyatts", small(key.columns.len())),
         ("indisunique", yes()),
-        ("indisprimary", yes()),
+        ("indnullsnotdistinct", Value::Bool(key.nulls == KeyNulls::Equal)),
+        ("indisprimary", Value::Bool(key.kind == KeyKind::Primary)),
         ("indimmediate", yes()),
         ("indisvalid", yes()),
         ("indisready", yes()),
         ("indislive", yes()),
-        ("indkey", vector(TypeId::INT2, key_columns(def))),
+        ("indkey", vector(TypeId::INT2, key.numbers())),
         ("indcollation", of_types(|stored| stored.collation)),
         ("indclass", of_types(|stored| stored.operator_class)),
-        ("indoption", vector(TypeId::INT2, vec![Value::Int2(0); def.primary_key.len()])),
+        ("indoption", vector(TypeId::INT2, vec![Value::Int2(0); key.columns.len()])),
     ]
 }
 

@@ -1,0 +1,444 @@
+//! INSERT … ON CONFLICT: rows whose keys the table has are passed over, or change the row that has them.
+//!
+//! The rows are made first, once. The store finds the rows that have their keys ([`braid_storage::WriteSet::look_up_keys`]), and locks the keys
+//! that no row has, so that what is found stays so. The new values of DO UPDATE are those of a query over two small tables, the rows that
+//! were found and the rows that were proposed (`excluded`), so that no part of the table is read for them.
+//!
+//! A statement of a transaction whose snapshot does not have the row that was found fails (40001), as in PostgreSQL.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, AsArray, Int64Array, UInt64Array};
+use arrow::compute::{concat_batches, take_record_batch};
+use arrow::datatypes::{Int64Type, Schema};
+use arrow::record_batch::RecordBatch;
+use braid_base::CHUNK_ROWS;
+use braid_storage::{
+    Catalog, ColumnDef, ColumnType, KeyDef, KeyLookup, PRIVATE_CHUNKS, RowId, TableAppender, TableDef,
+};
+use sqlparser::ast::{
+    BinaryOperator, ConflictTarget, DoUpdate, Expr, Ident, Insert, ObjectName, OnConflict, OnConflictAction, OnInsert,
+    Query, SelectItem, SetExpr, TableFactor, TableObject, TableWithJoins,
+};
+
+use super::assignment::Assignment;
+use super::changed_rows::{ATTEMPTS_MAX, Changed, Part, Target, concurrent_update, query_of_text};
+use super::changes::Changes;
+use super::new_values::NewValues;
+use crate::front_end::{
+    self, DescribedPart, PartQuery, ReturnedQuery, ReturningList, StatementTables, StoredIn, stored_rows,
+};
+use crate::names::fold;
+use crate::statement_context::StatementContext;
+use crate::{EngineError, SqlState};
+use braid_sql::SqlType;
+
+/// The names of the rows that were found and of those that were proposed. No text can name them.
+const FOUND_ROWS: &str = "\0found";
+const PROPOSED_ROWS: &str = "\0proposed";
+
+/// Their column that pairs them.
+const NUMBER: &str = "\0number";
+
+/// ON CONFLICT with its names resolved.
+pub(super) struct Conflicts {
+    def: Arc<TableDef>,
+    /// The keys whose conflicts are meant.
+    arbiters: Vec<KeyDef>,
+    update: Option<ConflictUpdate>,
+}
+
+/// DO UPDATE.
+struct ConflictUpdate {
+    values: NewValues,
+    condition: Option<Expr>,
+    /// What the table's rows are called.
+    name: Ident,
+}
+
+/// What becomes of a proposed row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    Added,
+    PassedOver,
+    /// It may change this row.
+    Changes(RowId),
+}
+
+impl Conflicts {
+    /// Those of an INSERT into this table; `None` without ON CONFLICT.
+    ///
+    /// # Errors
+    /// For columns and constraints that there are not, and keys that are none.
+    pub fn of(context: &StatementContext, insert: &Insert, def: &Arc<TableDef>) -> Result<Option<Self>, EngineError> {
+        let Some(on) = &insert.on else { return Ok(None) };
+        let OnInsert::OnConflict(OnConflict { conflict_target, action }) = on else {
+            return Err(EngineError::unsupported("INSERT … ON DUPLICATE KEY is not supported"));
+        };
+        let arbiters = match (conflict_target, action) {
+            (Some(target), _) => arbiters(def, target)?,
+            (None, OnConflictAction::DoNothing) => def.keys.clone(),
+            (None, OnConflictAction::DoUpdate(_)) => {
+                let message = "ON CONFLICT DO UPDATE requires inference specification or constraint name";
+                return Err(EngineError::new(SqlState::SyntaxError, message)
+                    .with_hint("For example, ON CONFLICT (column_name)."));
+            }
+        };
+        let update = match action {
+            OnConflictAction::DoNothing => None,
+            OnConflictAction::DoUpdate(update) => Some(ConflictUpdate::of(context, insert, update)?),
+        };
+        Ok(Some(Self { def: def.clone(), arbiters, update }))
+    }
+
+    /// What is known of DO UPDATE as a part of its statement; `None` without it.
+    pub async fn describe(
+        &self,
+        part: Part<'_>,
+        declared: &[Option<SqlType>],
+    ) -> Result<Option<DescribedPart>, EngineError> {
+        let Some(update) = &self.update else { return Ok(None) };
+        let tables = self.tables(part.context, part.tables, None).await?;
+        let stored_in = update.stored_in(&self.def)?;
+        let query = PartQuery::Stored(&stored_in);
+        front_end::describe_part(part.context, part.statement, query, &tables, declared).await.map(Some)
+    }
+
+    /// Adds these rows, or changes those that have their keys, until nobody else comes between.
+    pub async fn insert(
+        &self,
+        part: Part<'_>,
+        proposed: &[RecordBatch],
+        returning: Option<&Arc<ReturningList>>,
+    ) -> Result<Changed, EngineError> {
+        let Part { context, statement, parameters, tables } = part;
+        for _ in 0..ATTEMPTS_MAX {
+            let mut returned = match returning {
+                Some(list) => Some(ReturnedQuery::planned(context, statement, list, (tables, parameters)).await?),
+                None => None,
+            };
+            let mut changes = Changes::default();
+            let count = self.attempt(part, proposed, &mut changes, returned.as_mut()).await?;
+            let returned = match returned {
+                Some(list) => Some(list.run(context).await?),
+                None => None,
+            };
+            if changes.make(context).await? {
+                context.release_keys();
+                return Ok(Changed { count, returned });
+            }
+            if context.has_fixed_snapshot() {
+                break;
+            }
+            context.settle_writes().await?;
+        }
+        Err(concurrent_update())
+    }
+
+    async fn attempt(
+        &self,
+        part: Part<'_>,
+        proposed: &[RecordBatch],
+        changes: &mut Changes,
+        mut returned: Option<&mut ReturnedQuery>,
+    ) -> Result<u64, EngineError> {
+        let context = part.context;
+        let arbiters: Vec<&KeyDef> = self.arbiters.iter().collect();
+        let mut appender = context.append(&self.def);
+        let mut fates = Fates::new(self.arbiters.len());
+        let mut count = 0;
+        let all = concat_batches(&self.def.arrow_schema(), proposed)?;
+        for first in (0..all.num_rows()).step_by(CHUNK_ROWS) {
+            let rows = all.slice(first, CHUNK_ROWS.min(all.num_rows() - first));
+            let lookup = context.look_up_keys(&self.def, &arbiters, &rows).await?;
+            self.check_visible(context, &lookup)?;
+            let fates = fates.of_rows(&lookup, self.update.is_some())?;
+            let stored = match &self.update {
+                Some(update) => self.with_changes(update, part, (&rows, &fates), &lookup, changes).await?,
+                None => added(&rows, &fates)?.1,
+            };
+            count += stored.num_rows() as u64;
+            if let Some(returned) = &mut returned {
+                returned.add(&stored, &[]).await?;
+            }
+            append(&mut appender, stored).await?;
+        }
+        if count > 0 {
+            changes.append(&self.def, appender.finish().await?);
+        }
+        Ok(count)
+    }
+
+    /// The rows to add, in the order in which they were proposed: new ones, and the new values of those that are changed.
+    async fn with_changes(
+        &self,
+        update: &ConflictUpdate,
+        part: Part<'_>,
+        (rows, fates): (&RecordBatch, &[Fate]),
+        lookup: &KeyLookup,
+        changes: &mut Changes,
+    ) -> Result<RecordBatch, EngineError> {
+        let (added_at, added) = added(rows, fates)?;
+        let conflict = |(at, fate): (usize, &Fate)| match fate {
+            Fate::Changes(row) => Some((at as u64, *row)),
+            Fate::Added | Fate::PassedOver => None,
+        };
+        let (places, found): (Vec<u64>, Vec<RowId>) = fates.iter().enumerate().filter_map(conflict).unzip();
+        if found.is_empty() {
+            return Ok(added);
+        }
+        let context = part.context;
+        let version = lookup.view.by_id(self.def.id).ok_or_else(concurrent_update)?;
+        let present = context.read_rows(version, &found).await?;
+        let excluded = take_record_batch(rows, &UInt64Array::from(places.clone()))?;
+        let tables = self.tables(context, part.tables, Some((&present, &excluded))).await?;
+        let stored_in = update.stored_in(&self.def)?.with_tables(tables);
+        let mut query = front_end::start_insert(context, part.statement, &stored_in, part.parameters).await?;
+        let sources: Vec<Option<usize>> = (1..=self.def.columns.len()).map(Some).collect();
+        let assignment = Assignment::checked(context, &self.def)?;
+        let (mut parts, mut order) = (vec![added], added_at);
+        let mut changed = Vec::new();
+        while let Some(batch) = query.next().await {
+            let batch = batch?;
+            let numbers = batch.column(0).as_primitive::<Int64Type>();
+            for number in numbers.values() {
+                order.push(places[*number as usize]);
+                changed.push(*number as usize);
+            }
+            parts.push(assignment.convert(&batch, &sources)?);
+        }
+        check_once(&found, &changed)?;
+        let ids: Int64Array = changed.iter().map(|number| found[*number].to_number()).collect();
+        let ids: ArrayRef = Arc::new(ids);
+        let batch = RecordBatch::try_from_iter([("id", ids)])?;
+        changes.find(&lookup.view, &self.def, batch).ok_or_else(concurrent_update)?;
+        let mut by_place: Vec<u64> = (0..order.len() as u64).collect();
+        by_place.sort_by_key(|at| order[*at as usize]);
+        let all = concat_batches(&self.def.arrow_schema(), &parts)?;
+        Ok(take_record_batch(&all, &UInt64Array::from(by_place))?)
+    }
+
+    /// The tables of the query of DO UPDATE, with their rows when it runs.
+    async fn tables(
+        &self,
+        context: &StatementContext,
+        known: &StatementTables,
+        rows: Option<(&RecordBatch, &RecordBatch)>,
+    ) -> Result<StatementTables, EngineError> {
+        let mut tables = if known.are_of_parts() { known.clone() } else { StatementTables::of(context.snapshot()) };
+        let own = self.def.columns.iter().map(|column| (column.name.clone(), column.column_type));
+        let columns: Vec<(String, ColumnType)> = own.chain([(NUMBER.to_owned(), ColumnType::BigInt)]).collect();
+        for (name, rows) in [(FOUND_ROWS, rows.map(|rows| rows.0)), (PROPOSED_ROWS, rows.map(|rows| rows.1))] {
+            let numbered = rows.map(numbered).transpose()?;
+            let (columns, table) = stored_rows(context, &columns, numbered.as_ref()).await?;
+            tables.add(name.to_owned(), columns, table);
+        }
+        Ok(tables)
+    }
+
+    /// Checks that a transaction that reads one snapshot sees the rows that were found.
+    fn check_visible(&self, context: &StatementContext, lookup: &KeyLookup) -> Result<(), EngineError> {
+        if !context.has_fixed_snapshot() {
+            return Ok(());
+        }
+        let snapshot = context.snapshot();
+        let is_hidden = |row: &RowId| row.chunk.0 < PRIVATE_CHUNKS && !has_row(&snapshot, &self.def, *row);
+        match lookup.found.iter().flatten().any(is_hidden) {
+            true => Err(concurrent_update()),
+            false => Ok(()),
+        }
+    }
+}
+
+/// The fates of rows of a statement.
+struct Fates {
+    /// For each arbiter the keys of the rows that are added.
+    added: Vec<HashSet<Box<[u8]>>>,
+}
+
+impl Fates {
+    fn new(arbiter_count: usize) -> Self {
+        Self { added: vec![HashSet::new(); arbiter_count] }
+    }
+
+    /// Those of the next rows.
+    ///
+    /// # Errors
+    /// For a row with DO UPDATE whose key a row before it has.
+    fn of_rows(&mut self, lookup: &KeyLookup, updates: bool) -> Result<Vec<Fate>, EngineError> {
+        let mut fates = Vec::with_capacity(lookup.found.len());
+        for (row, found) in lookup.found.iter().enumerate() {
+            let keys = || lookup.keys.iter().map(|keys| keys[row].as_ref());
+            let is_repeated =
+                self.added.iter().zip(keys()).any(|(added, key)| key.is_some_and(|key| added.contains(key)));
+            fates.push(match found {
+                _ if is_repeated && updates => return Err(second_time()),
+                _ if is_repeated => Fate::PassedOver,
+                Some(_) if !updates => Fate::PassedOver,
+                Some(row) => Fate::Changes(*row),
+                None => {
+                    for (added, key) in self.added.iter_mut().zip(keys()) {
+                        added.extend(key.cloned());
+                    }
+                    Fate::Added
+                }
+            });
+        }
+        Ok(fates)
+    }
+}
+
+impl ConflictUpdate {
+    fn of(context: &StatementContext, insert: &Insert, update: &DoUpdate) -> Result<Self, EngineError> {
+        let TableObject::TableName(table) = &insert.table else {
+            return Err(EngineError::unsupported("INSERT into anything but a table is not supported"));
+        };
+        let mut relation = relation_of(query_of_text("SELECT 1 FROM s AS a")?)?;
+        if let TableFactor::Table { name, alias, .. } = &mut relation.relation {
+            name.clone_from(table);
+            match (alias.as_mut(), &insert.table_alias) {
+                (Some(alias), Some(given)) => alias.name.clone_from(&given.alias),
+                _ => *alias = None,
+            }
+        }
+        let target = Target::of(context, &relation)?;
+        let values = NewValues::of(&target, &update.assignments)?;
+        let name = match &insert.table_alias {
+            Some(given) => given.alias.clone(),
+            None => Ident::with_quote('"', &target.def.name),
+        };
+        Ok(Self { values, condition: update.selection.clone(), name })
+    }
+
+    /// The number of a pair, and the new values of all columns.
+    fn stored_in(&self, def: &TableDef) -> Result<StoredIn, EngineError> {
+        let number = ColumnDef { nullable: false, ..ColumnDef::new(NUMBER, ColumnType::BigInt) };
+        let columns = std::iter::once(&number).chain(&def.columns);
+        Ok(StoredIn::new(columns, Vec::new()).with_rows(self.query()?))
+    }
+
+    fn query(&self) -> Result<Query, EngineError> {
+        let mut query = query_of_text("SELECT 1 FROM s AS a, s AS excluded WHERE a.n = excluded.n")?;
+        let SetExpr::Select(select) = &mut *query.body else { return Err(not_read()) };
+        for (relation, rows) in select.from.iter_mut().zip([FOUND_ROWS, PROPOSED_ROWS]) {
+            if let TableFactor::Table { name, alias: Some(alias), .. } = &mut relation.relation {
+                *name = ObjectName::from(vec![Ident::with_quote('"', rows)]);
+                if rows == FOUND_ROWS {
+                    alias.name.clone_from(&self.name);
+                }
+            }
+        }
+        let number =
+            |relation: &Ident| Expr::CompoundIdentifier(vec![relation.clone(), Ident::with_quote('"', NUMBER)]);
+        let (found, proposed) = (number(&self.name), number(&Ident::new("excluded")));
+        let Some(Expr::BinaryOp { left, right, .. }) = &mut select.selection else { return Err(not_read()) };
+        (**left, **right) = (found.clone(), proposed);
+        if let Some(condition) = &self.condition {
+            let pairs = select.selection.take().ok_or_else(not_read)?;
+            let condition = Expr::Nested(Box::new(condition.clone()));
+            let (left, right) = (Box::new(pairs), Box::new(condition));
+            select.selection = Some(Expr::BinaryOp { left, op: BinaryOperator::And, right });
+        }
+        select.from.extend(self.values.sources.iter().cloned());
+        let values = std::iter::once(found).chain(self.values.values.iter().cloned());
+        select.projection = values.map(SelectItem::UnnamedExpr).collect();
+        Ok(query)
+    }
+}
+
+/// The keys that a conflict target means.
+fn arbiters(def: &TableDef, target: &ConflictTarget) -> Result<Vec<KeyDef>, EngineError> {
+    match target {
+        ConflictTarget::OnConstraint(name) => {
+            let name = name.0.last().and_then(|part| part.as_ident()).map(fold).unwrap_or_default();
+            let unknown = || {
+                let message = format!("constraint \"{name}\" for table \"{}\" does not exist", def.name);
+                EngineError::new(SqlState::UndefinedObject, message)
+            };
+            Ok(vec![def.key(&name).ok_or_else(unknown)?.clone()])
+        }
+        ConflictTarget::Columns(names) => {
+            let mut columns = HashSet::new();
+            for name in names.iter().map(fold) {
+                let unknown =
+                    || EngineError::new(SqlState::UndefinedColumn, format!("column \"{name}\" does not exist"));
+                columns.insert(def.column(&name).ok_or_else(unknown)?.0);
+            }
+            let is_meant = |key: &&KeyDef| {
+                key.columns.len() == columns.len() && key.columns.iter().all(|column| columns.contains(column))
+            };
+            let keys: Vec<KeyDef> = def.keys.iter().filter(is_meant).cloned().collect();
+            match keys.is_empty() {
+                false => Ok(keys),
+                true => Err(EngineError::new(
+                    SqlState::InvalidColumnReference,
+                    "there is no unique or exclusion constraint matching the ON CONFLICT specification",
+                )),
+            }
+        }
+    }
+}
+
+/// The rows that are added, and their places.
+fn added(rows: &RecordBatch, fates: &[Fate]) -> Result<(Vec<u64>, RecordBatch), EngineError> {
+    let is_added = |(_, fate): &(usize, &Fate)| **fate == Fate::Added;
+    let places: Vec<u64> = fates.iter().enumerate().filter(is_added).map(|(at, _)| at as u64).collect();
+    let taken = take_record_batch(rows, &UInt64Array::from(places.clone()))?;
+    Ok((places, taken))
+}
+
+/// Checks that no row is found again behind its change. `changed` has the numbers of the rows that are changed.
+fn check_once(found: &[RowId], changed: &[usize]) -> Result<(), EngineError> {
+    let is_changed: HashSet<usize> = changed.iter().copied().collect();
+    let mut rows = HashSet::new();
+    for (number, row) in found.iter().enumerate() {
+        if rows.contains(row) {
+            return Err(second_time());
+        }
+        if is_changed.contains(&number) {
+            rows.insert(*row);
+        }
+    }
+    Ok(())
+}
+
+async fn append(appender: &mut TableAppender, rows: RecordBatch) -> Result<(), EngineError> {
+    if rows.num_rows() > 0 {
+        appender.append(rows).await?;
+    }
+    Ok(())
+}
+
+/// The rows with a column of their numbers.
+fn numbered(rows: &RecordBatch) -> Result<RecordBatch, EngineError> {
+    let numbers: ArrayRef = Arc::new(Int64Array::from_iter_values(0..rows.num_rows() as i64));
+    let mut fields: Vec<_> = rows.schema().fields().iter().cloned().collect();
+    fields.push(Arc::new(arrow::datatypes::Field::new(NUMBER, numbers.data_type().clone(), false)));
+    let columns = rows.columns().iter().cloned().chain([numbers]).collect();
+    Ok(RecordBatch::try_new(Arc::new(Schema::new(fields)), columns)?)
+}
+
+fn has_row(catalog: &Catalog, def: &TableDef, row: RowId) -> bool {
+    let Some(version) = catalog.by_id(def.id) else { return false };
+    let chunk = version.chunks.iter().find(|chunk| chunk.id == row.chunk);
+    chunk.is_some_and(|chunk| chunk.deleted.as_ref().is_none_or(|deleted| !deleted.contains(row.row)))
+}
+
+fn relation_of(query: Query) -> Result<TableWithJoins, EngineError> {
+    match *query.body {
+        SetExpr::Select(mut select) if !select.from.is_empty() => Ok(select.from.remove(0)),
+        _ => Err(not_read()),
+    }
+}
+
+fn second_time() -> EngineError {
+    let message = "ON CONFLICT DO UPDATE command cannot affect row a second time";
+    EngineError::new(SqlState::CardinalityViolation, message).with_hint(
+        "Ensure that no rows proposed for insertion within the same command have duplicate constrained values.",
+    )
+}
+
+fn not_read() -> EngineError {
+    EngineError::internal("a query of ON CONFLICT is not read")
+}

@@ -1,0 +1,142 @@
+//! Enforced keys between sessions: who waits for whom, what ON CONFLICT sees, and what errors say.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use braid_engine::Session;
+
+use crate::test_db::{TestDb, run};
+
+/// Longer than a statement that does not wait takes.
+const SOON: Duration = Duration::from_millis(100);
+
+async fn state(session: &Session, sql: &str) -> String {
+    run(session, sql).await.unwrap_err().sqlstate().to_owned()
+}
+
+/// Runs a statement that waits for another session until `ends` has run; returns its answer.
+async fn waits(session: &Session, sql: &str, ends: impl Future<Output = ()>) -> Result<String, String> {
+    let mut waiting = Box::pin(run(session, sql));
+    assert!(tokio::time::timeout(SOON, &mut waiting).await.is_err(), "it waits: {sql}");
+    ends.await;
+    let answer = tokio::time::timeout(Duration::from_secs(30), waiting).await.unwrap();
+    answer.map_err(|error| error.sqlstate().to_owned())
+}
+
+async fn keyed() -> (TestDb, Session) {
+    let db = TestDb::new().await;
+    db.run("create table t (id int primary key, v int)").await;
+    let bob = db.database.session("bob");
+    (db, bob)
+}
+
+#[tokio::test]
+async fn errors_name_the_key_and_its_values() {
+    let (db, _) = keyed().await;
+    db.run("insert into t values (1, 1);; create table u (a text, b date, c numeric, unique (b, a), unique (c))").await;
+    db.run("insert into u values ('x', '2024-02-03', 1.50)").await;
+    for (sql, detail) in [
+        ("insert into t values (1, 2)", "Key (id)=(1) already exists."),
+        ("insert into u values ('x', '2024-02-03', 2)", "Key (b, a)=(2024-02-03, x) already exists."),
+        ("insert into u values ('y', null, 1.5)", "Key (c)=(1.5) already exists."),
+    ] {
+        let error = db.fail(sql).await;
+        assert_eq!((error.sqlstate(), error.detail().as_deref()), ("23505", Some(detail)), "{sql}");
+        assert!(error.message().starts_with("duplicate key value violates unique constraint"), "{error:?}");
+    }
+    db.run("create table w (a int);; insert into w values (1), (1)").await;
+    let error = db.fail("alter table w add constraint w_once unique (a)").await;
+    assert_eq!(error.message(), "could not create unique index \"w_once\"");
+    assert_eq!(error.detail().as_deref(), Some("Key (a)=(1) is duplicated."));
+    db.run("create table long (a text unique)").await;
+    assert_eq!(db.state("insert into long values (repeat('x', 20000))").await, "54000");
+    for refused in ["interval", "jsonb", "int[]"] {
+        assert_eq!(db.state(&format!("create table v (a {refused} unique)")).await, "0A000", "{refused}");
+    }
+}
+
+#[tokio::test]
+async fn a_second_insert_of_a_key_waits_for_the_first() {
+    let (db, bob) = keyed().await;
+    for (end, answer) in [("commit", Err("23505".to_owned())), ("rollback", Ok("INSERT 0 1".to_owned()))] {
+        db.run("begin;; insert into t values (1, 1)").await;
+        let answered = waits(&bob, "insert into t values (1, 2)", async { drop(db.run(end).await) }).await;
+        assert_eq!(answered, answer, "{end}");
+        db.run("delete from t").await;
+    }
+    db.run("insert into t values (1, 1);; begin;; delete from t where id = 1").await;
+    let answered = waits(&bob, "insert into t values (1, 2)", async { drop(db.run("commit").await) }).await;
+    assert_eq!(answered.unwrap(), "INSERT 0 1");
+}
+
+#[tokio::test]
+async fn on_conflict_changes_the_newest_row() {
+    let (db, bob) = keyed().await;
+    let upsert = "insert into t values (1, 10) on conflict (id) do update set v = t.v + excluded.v";
+    for (end, v) in [("commit", "11"), ("rollback", "10")] {
+        db.run("begin;; insert into t values (1, 1)").await;
+        let answered = waits(&bob, upsert, async { drop(db.run(end).await) }).await;
+        assert_eq!(answered.unwrap(), "INSERT 0 1", "{end}");
+        db.check(&[("select v from t", v), ("delete from t", "DELETE 1")]).await;
+    }
+    db.run("insert into t values (1, 1);; begin;; update t set v = 100").await;
+    assert_eq!(waits(&bob, upsert, async { drop(db.run("commit").await) }).await.unwrap(), "INSERT 0 1");
+    db.check(&[("select v from t", "110")]).await;
+    db.run("begin;; delete from t").await;
+    let nothing = "insert into t values (1, 7) on conflict do nothing";
+    assert_eq!(waits(&bob, nothing, async { drop(db.run("rollback").await) }).await.unwrap(), "INSERT 0 0");
+    // Nothing is locked behind statements that have changed nothing.
+    db.run(nothing).await;
+    assert_eq!(run(&bob, "delete from t;; insert into t values (1, 1)").await.unwrap(), "INSERT 0 1");
+}
+
+#[tokio::test]
+async fn a_snapshot_that_lacks_the_row_fails_on_conflict() {
+    let (db, bob) = keyed().await;
+    for action in ["nothing", "update set v = 5"] {
+        db.run("delete from t;; begin isolation level repeatable read;; select * from t").await;
+        run(&bob, "insert into t values (1, 1)").await.unwrap();
+        let sql = format!("insert into t values (1, 2) on conflict (id) do {action}");
+        assert_eq!(db.state(&sql).await, "40001", "{action}");
+        db.run("rollback").await;
+        // A plain insert fails by the key, as in PostgreSQL.
+        db.run("begin isolation level repeatable read;; select * from t").await;
+        assert_eq!(db.state("insert into t values (1, 2)").await, "23505");
+        db.run("rollback").await;
+    }
+    assert_eq!(state(&bob, "insert into t values (1, 2)").await, "23505");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn counters_of_many_sessions_lose_nothing() {
+    let (db, _) = keyed().await;
+    let sessions = (0..6).map(|number| {
+        let session = db.database.session("carol");
+        tokio::spawn(async move {
+            for turn in 0..30 {
+                let key = (number + turn) % 4;
+                let sql = format!("insert into t values ({key}, 1) on conflict (id) do update set v = t.v + 1");
+                run(&session, &sql).await.unwrap();
+            }
+        })
+    });
+    for session in sessions.collect::<Vec<_>>() {
+        session.await.unwrap();
+    }
+    db.check(&[("select sum(v), count(*) from t", "180|4")]).await;
+}
+
+#[tokio::test]
+async fn keys_are_there_after_a_restart() {
+    let (db, bob) = keyed().await;
+    db.run("insert into t select g, g from generate_series(1, 1000) g;; alter table t add unique (v)").await;
+    drop(bob);
+    let TestDb { dir, database, session } = db;
+    drop((database, session));
+    let database = braid_engine::Database::open(crate::test_db::config(dir.path())).await.unwrap();
+    let session = database.session("alice");
+    let db = TestDb { dir, database: Arc::clone(&database), session };
+    assert_eq!(db.state("insert into t values (1000, 0)").await, "23505");
+    assert_eq!(db.state("insert into t values (1001, 500)").await, "23505");
+    db.check(&[("insert into t values (1001, 1001)", "INSERT 0 1"), ("select count(*) from t", "1001")]).await;
+}

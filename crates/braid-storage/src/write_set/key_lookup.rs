@@ -1,0 +1,171 @@
+//! The rows of a table that have keys of rows that are to be added, for ON CONFLICT.
+//!
+//! A key that no row has is locked for the transaction, as if its row were added already ([`super::key_claims`]): so nobody else adds it
+//! before the statement does. Rows are found in the newest committed state, whatever the transaction's snapshot shows. A row that another
+//! transaction is about to delete, and a key that one is about to add, are waited for; meanwhile the lookup holds no key.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use arrow::array::RecordBatch;
+use arrow::compute::{concat_batches, take_record_batch};
+use braid_base::ChunkId;
+use futures::future::BoxFuture;
+
+use super::WriteSet;
+use crate::catalog::Catalog;
+use crate::chunk_reader::read_rows;
+use crate::key_index::{AddedKeys, KeyId, KeyMatch, KeyRun, KeyShape, SearchedChunk, all_matches, run_of_batches};
+use crate::row_locks::{Holder, LockOwner};
+use crate::{KeyDef, PRIVATE_CHUNKS, RowId, StoreError, TableDef, TableVersion};
+
+/// What is known of the keys of rows that are to be added.
+#[derive(Debug)]
+pub struct KeyLookup {
+    /// For each row the row of the table that has one of its keys.
+    pub found: Vec<Option<RowId>>,
+    /// For each key the rows' keys as bytes, which are equal if the keys are; `None` for a row that is unlike all others.
+    pub keys: Vec<Vec<Option<Box<[u8]>>>>,
+    /// The state in which the rows were found, with the changes of the transaction.
+    pub view: Arc<Catalog>,
+}
+
+/// A key whose rows are looked for.
+struct Sought<'a> {
+    key: &'a KeyDef,
+    shape: Arc<KeyShape>,
+    run: KeyRun,
+}
+
+impl WriteSet {
+    /// Looks for the rows of a table that have keys of these rows, at most a chunk. All rows of the transaction are settled.
+    ///
+    /// # Errors
+    /// [`StoreError::KeyTooLong`], [`StoreError::Deadlock`], [`StoreError::Conflict`] if others have altered the table, and what reading
+    /// chunks fails with.
+    pub fn look_up_keys<'a>(
+        &'a mut self,
+        def: &'a Arc<TableDef>,
+        keys: &'a [&'a KeyDef],
+        rows: &'a RecordBatch,
+    ) -> BoxFuture<'a, Result<KeyLookup, StoreError>> {
+        Box::pin(async move {
+            let owner = self.lock_owner();
+            let sought = |key: &&'a KeyDef| {
+                let shape = Arc::new(KeyShape::of(def, key));
+                let run = run_of_batches(def, &shape, std::slice::from_ref(rows))?;
+                Ok(Sought { key: *key, shape, run })
+            };
+            let sought = keys.iter().map(sought).collect::<Result<Vec<_>, StoreError>>()?;
+            loop {
+                let mut locked = Vec::new();
+                let attempt = self.attempt_lookup(def, &sought, rows.num_rows(), &owner, &mut locked).await;
+                let again = match attempt {
+                    Ok(Attempt::Done(lookup)) => return Ok(lookup),
+                    Ok(Attempt::Again(again)) => Ok(again),
+                    Err(error) => Err(error),
+                };
+                for (id, added) in locked.into_iter().rev() {
+                    owner.unlock_keys(&id, added);
+                }
+                if let Some(holder) = again? {
+                    owner.wait_for(holder).await?;
+                }
+            }
+        })
+    }
+
+    async fn attempt_lookup(
+        &self,
+        def: &Arc<TableDef>,
+        sought: &[Sought<'_>],
+        row_count: usize,
+        owner: &LockOwner,
+        locked: &mut Vec<(KeyId, AddedKeys)>,
+    ) -> Result<Attempt, StoreError> {
+        let committed = self.shared.snapshot();
+        let view = self.view(&committed);
+        let conflict = || StoreError::Conflict { what: format!("table \"{}\"", def.name) };
+        let version = view.by_id(def.id).filter(|version| version.def == *def).ok_or_else(conflict)?;
+        let mut found = vec![None; row_count];
+        for Sought { key, shape, run } in sought {
+            let chunks = version.chunks.iter().map(|chunk| SearchedChunk { table: def.id, def, chunk });
+            let matches = all_matches(&self.shared, shape, chunks, run).await?;
+            if let Some(holder) = matches.iter().find_map(|found| deleter(def, owner, found)) {
+                return Ok(Attempt::Again(Some(holder)));
+            }
+            let mut is_new = vec![true; row_count];
+            for found_at in &matches {
+                for at in run.places_of(run.key(found_at.key_at), 0) {
+                    let row = run.row(at) as usize;
+                    found[row].get_or_insert(RowId { chunk: found_at.chunk, row: found_at.row });
+                    is_new[row] = false;
+                }
+            }
+            let id: KeyId = (def.id, key.columns.clone(), key.nulls);
+            match owner.try_lock_keys(&id, &Arc::new(run.without(|row| !is_new[row as usize]))) {
+                Ok(added) => locked.push((id, added)),
+                Err(holder) => return Ok(Attempt::Again(Some(holder))),
+            }
+        }
+        // What was committed after the keys were searched for may have them.
+        let newest = self.shared.snapshot();
+        let versions = [&committed, &newest].map(|state| state.by_id(def.id));
+        match versions {
+            [Some(before), Some(after)] if !Arc::ptr_eq(before, after) => return Ok(Attempt::Again(None)),
+            [Some(_), None] => return Err(conflict()),
+            _ => {}
+        }
+        let keys = sought.iter().map(|sought| keys_of_rows(&sought.run, row_count)).collect();
+        Ok(Attempt::Done(KeyLookup { found, keys, view }))
+    }
+
+    /// Rows of a table of a lookup's view, in this order.
+    ///
+    /// # Errors
+    /// What reading chunks fails with.
+    pub fn read_rows<'a>(
+        &'a self,
+        version: &'a TableVersion,
+        rows: &'a [RowId],
+    ) -> BoxFuture<'a, Result<RecordBatch, StoreError>> {
+        Box::pin(async move {
+            let mut places: BTreeMap<ChunkId, Vec<u32>> = BTreeMap::new();
+            rows.iter().for_each(|row| places.entry(row.chunk).or_default().push(row.row));
+            let (mut parts, mut order) = (Vec::new(), BTreeMap::new());
+            for (chunk, mut numbers) in places {
+                numbers.sort_unstable();
+                numbers.dedup();
+                let at = version.chunks.binary_search_by_key(&chunk, |known| known.id);
+                let chunk_meta = &version.chunks[at.expect("rows are of chunks of the version")];
+                numbers.iter().for_each(|row| {
+                    let place = order.len() as u64;
+                    order.insert(RowId { chunk, row: *row }, place);
+                });
+                parts.push(read_rows(self.shared.device.as_ref(), &version.def, chunk_meta, &numbers).await?);
+            }
+            let all = concat_batches(&version.def.arrow_schema(), &parts).expect("parts are of one table");
+            let places = rows.iter().map(|row| order[row]).collect::<arrow::array::UInt64Array>();
+            Ok(take_record_batch(&all, &places).expect("places are within the rows"))
+        })
+    }
+}
+
+enum Attempt {
+    Done(KeyLookup),
+    /// It is to be made again, when this transaction has ended.
+    Again(Option<Holder>),
+}
+
+/// The other transaction that is about to delete a row.
+fn deleter(def: &TableDef, owner: &LockOwner, found: &KeyMatch) -> Option<Holder> {
+    (found.chunk.0 < PRIVATE_CHUNKS).then(|| owner.holder_of(def.id, found.chunk, found.row)).flatten()
+}
+
+fn keys_of_rows(run: &KeyRun, row_count: usize) -> Vec<Option<Box<[u8]>>> {
+    let mut keys = vec![None; row_count];
+    for at in 0..run.len() {
+        keys[run.row(at) as usize] = Some(Box::from(run.key(at)));
+    }
+    keys
+}
