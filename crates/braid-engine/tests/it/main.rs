@@ -32,3 +32,4 @@ mod tables;
 mod templates;
 mod test_db;
 mod transactions;
+mod views;
