@@ -459,11 +459,9 @@ mod tests {
 
     #[test]
     fn refusals_name_the_statement() {
-        for (sql, words) in [("create index on t (a)", "CREATE INDEX is not supported")] {
-            let statement = Statement::parse(sql).unwrap().remove(0);
-            let Command::Sql(tree) = statement.command() else { panic!("{sql}") };
-            let error = unsupported_statement(tree);
-            assert_eq!((error.sqlstate(), error.message()), ("0A000", words));
-        }
+        let statement = Statement::parse("create index on t (a)").unwrap().remove(0);
+        let Command::Sql(tree) = statement.command() else { panic!("{statement:?}") };
+        let error = unsupported_statement(tree);
+        assert_eq!((error.sqlstate(), error.message()), ("0A000", "CREATE INDEX is not supported"));
     }
 }
