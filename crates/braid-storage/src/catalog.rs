@@ -1,4 +1,4 @@
-//! The catalog: all tables, sequences and enumerated types of one state of the database, by name and by id.
+//! The catalog: all tables, views, sequences and enumerated types of one state of the database, by name and by id.
 //!
 //! A [`Catalog`] never changes. A commit makes a new one that shares the versions of the tables it did not touch, and
 //! swaps it in; holders of the old one go on seeing the old tables.
@@ -10,7 +10,8 @@ use braid_base::{ColumnId, EnumType, EnumTypeId, EnumTypeRef, TableId};
 
 use crate::manifest::{ChunkEntry, ManifestHeader, NextIds, encode_system, encode_table};
 use crate::sequences::{SequenceCounter, SequenceDef, SequenceOwner, SequenceState, SequenceUse};
-use crate::{ColumnDef, ColumnType, DistinctCount, KeyDef, StoreError, TableDef, TableVersion};
+use crate::view_set::Views;
+use crate::{ColumnDef, ColumnType, DistinctCount, KeyDef, TableDef, TableVersion, ViewDef};
 
 /// What CREATE TABLE asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,6 +33,8 @@ pub struct Catalog {
     types: Arc<BTreeMap<u32, CatalogType>>,
     types_changed: u64,
     sequences: Arc<BTreeMap<TableId, CatalogSequence>>,
+    views: Arc<Views>,
+    views_changed: u64,
 }
 
 /// An enumerated type of a catalog.
@@ -68,8 +71,11 @@ impl Catalog {
         types: BTreeMap<u32, CatalogType>,
         entries: impl IntoIterator<Item = TableEntry>,
     ) -> Self {
-        let (types, entries_by_id, ids, sequences) = (Arc::new(types), BTreeMap::new(), HashMap::new(), Arc::default());
-        let mut catalog = Self { sequence, entries: entries_by_id, ids, types, types_changed: sequence, sequences };
+        let types = Arc::new(types);
+        let (entries_by_id, ids, sequences, views) = Default::default();
+        let (types_changed, views_changed) = (sequence, sequence);
+        let mut catalog =
+            Self { sequence, entries: entries_by_id, ids, types, types_changed, sequences, views, views_changed };
         entries.into_iter().for_each(|entry| catalog.insert(entry));
         catalog
     }
@@ -142,14 +148,19 @@ impl Catalog {
         usages.map(|owner| owner.usage).find(|usage| *usage != SequenceUse::Owned)
     }
 
-    /// Whether a table, a sequence or a key has this name.
-    pub fn has_relation(&self, name: &str) -> bool {
-        self.table(name).is_some() || self.sequence_named(name).is_some() || self.key_named(name).is_some()
-    }
-
     /// The key with this name, and its table.
     pub fn key_named(&self, name: &str) -> Option<(&Arc<TableVersion>, &KeyDef)> {
         self.tables().find_map(|version| Some((version, version.def.key(name)?)))
+    }
+
+    /// All views.
+    pub fn views(&self) -> &Views {
+        &self.views
+    }
+
+    /// Number of the commit that last changed the views, or of the state that was opened.
+    pub fn views_changed(&self) -> u64 {
+        self.views_changed
     }
 
     /// The columns of an enumerated type, with their tables.
@@ -157,44 +168,6 @@ impl Catalog {
         let columns =
             self.tables().flat_map(|version| version.def.columns.iter().map(|column| (&*version.def, column)));
         columns.filter(move |(_, column)| column.column_type == ColumnType::Enum(EnumTypeRef::Open(id)))
-    }
-
-    /// Checks that a new table has a name that no type and no sequence has, and columns of types that exist.
-    pub(crate) fn check_types_of(&self, def: &TableDef) -> Result<(), StoreError> {
-        if self.sequence_named(&def.name).is_some() {
-            return Err(StoreError::TableExists { table: def.name.clone() });
-        }
-        let is_named =
-            |known: &CatalogType| known.definition.name == def.name || known.definition.array_name == def.name;
-        if self.types.values().any(is_named) {
-            return Err(StoreError::TypeExists { name: def.name.clone() });
-        }
-        for column in &def.columns {
-            if let ColumnType::Enum(enum_type) = column.column_type
-                && !self.types.contains_key(&enum_type.oid())
-            {
-                return Err(StoreError::UnknownType { name: column.column_type.to_string() });
-            }
-        }
-        Ok(())
-    }
-
-    /// Checks that no two relations have one name, keys included, and no table that of a type or of its array type: a state in which they do
-    /// cannot be opened.
-    pub(crate) fn check_names(&self) -> Result<(), StoreError> {
-        let types = self.types.values().map(|known| &known.definition);
-        let types: HashSet<&String> = types.flat_map(|known| [&known.name, &known.array_name]).collect();
-        let sequences = self.sequences.values().map(|known| &known.definition.name);
-        let keys = self.tables().flat_map(|version| version.def.keys.iter().map(|key| &key.name));
-        let tables = self.tables().map(|version| &version.def.name);
-        let mut names = HashSet::new();
-        if let Some(name) = sequences.chain(keys).chain(tables).find(|name| !names.insert(*name)) {
-            return Err(StoreError::TableExists { table: name.clone() });
-        }
-        match self.tables().map(|version| &version.def.name).find(|name| types.contains(name)) {
-            Some(name) => Err(StoreError::TypeExists { name: name.clone() }),
-            None => Ok(()),
-        }
     }
 
     /// All enumerated types by their oids.
@@ -238,6 +211,12 @@ impl Catalog {
         }
     }
 
+    /// Puts these views in the place of its own.
+    pub(crate) fn set_views(&mut self, views: BTreeMap<TableId, Arc<ViewDef>>) {
+        self.views = Arc::new(Views::new(views));
+        self.views_changed = self.sequence;
+    }
+
     /// Makes the definitions of this state those that all statements see.
     pub(crate) fn announce_types(&self, before: &Self) {
         if !self.has_types_of(before) {
@@ -275,6 +254,11 @@ impl Catalog {
         self.sequences.values().map(|known| (Arc::clone(&known.definition), known.reserved))
     }
 
+    /// Whether the views are those of another state, unchanged.
+    pub(crate) fn has_views_of(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.views, &other.views)
+    }
+
     /// Whether the enumerated types are those of another state, unchanged.
     pub(crate) fn has_types_of(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.types, &other.types)
@@ -309,8 +293,9 @@ impl Catalog {
         let sections: Vec<Vec<u8>> = self.entries.values().map(|entry| entry.section()).collect();
         let types = self.types.values().map(|known| &*known.definition);
         let sequences = self.sequences.values().map(|known| (&*known.definition, known.reserved));
+        let views = self.views.by_id().values().map(Arc::as_ref);
         ManifestHeader { sequence: self.sequence, next_ids, log_number }
-            .assemble(&encode_system(next_ids, types, sequences), sections.iter().map(Vec::as_slice))
+            .assemble(&encode_system(next_ids, types, sequences, views), sections.iter().map(Vec::as_slice))
     }
 
     fn insert(&mut self, entry: TableEntry) {

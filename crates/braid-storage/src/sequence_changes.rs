@@ -49,9 +49,9 @@ impl<'a> SequenceChanges<'a> {
     /// Adds a sequence, which begins at its first number.
     ///
     /// # Errors
-    /// [`StoreError::TableExists`] if a table or a sequence has its name, [`StoreError::InvalidTable`].
+    /// [`StoreError::TableExists`] if another relation has its name, [`StoreError::InvalidTable`].
     pub fn add(&mut self, definition: SequenceDef) -> Result<(), StoreError> {
-        if self.named(&definition.name).is_some() || self.catalog.table(&definition.name).is_some() {
+        if self.named(&definition.name).is_some() || self.has_other(&definition.name) {
             return Err(StoreError::TableExists { table: definition.name });
         }
         let state = SequenceState { last_value: definition.start, is_called: false };
@@ -61,10 +61,10 @@ impl<'a> SequenceChanges<'a> {
     /// Puts a definition in the place of the one with its id. The numbers go on.
     ///
     /// # Errors
-    /// [`StoreError::TableExists`] if a table or another sequence has its name, [`StoreError::InvalidTable`].
+    /// [`StoreError::TableExists`] if another relation has its name, [`StoreError::InvalidTable`].
     pub fn redefine(&mut self, definition: SequenceDef) -> Result<(), StoreError> {
         let is_other = |known: &CatalogSequence| known.definition.id != definition.id;
-        if self.named(&definition.name).is_some_and(is_other) || self.catalog.table(&definition.name).is_some() {
+        if self.named(&definition.name).is_some_and(is_other) || self.has_other(&definition.name) {
             return Err(StoreError::TableExists { table: definition.name });
         }
         check(&definition)?;
@@ -83,6 +83,11 @@ impl<'a> SequenceChanges<'a> {
         let id = definition.id;
         self.sequences.insert(id, CatalogSequence::new(Arc::new(definition), SequenceCounter::new(state)));
         Ok(())
+    }
+
+    /// Whether a table or a view has this name.
+    fn has_other(&self, name: &str) -> bool {
+        self.catalog.table(name).is_some() || self.catalog.view(name).is_some()
     }
 
     /// Removes a sequence.

@@ -218,6 +218,7 @@ fn open_tables(directory: &Arc<DataDirectory>, manifest: Manifest) -> Result<Cat
     let mut entries = Vec::with_capacity(manifest.tables.len());
     let types = open_types(manifest.types);
     let sequences = open_sequences(manifest.sequences);
+    let views = manifest.views.into_iter().map(|view| (view.id, Arc::new(view))).collect();
     for table in manifest.tables {
         let ManifestTable { mut def, next_chunk_id, sequence, chunks, sketches } = table;
         resolve_types(&mut def, &types);
@@ -244,6 +245,7 @@ fn open_tables(directory: &Arc<DataDirectory>, manifest: Manifest) -> Result<Cat
     }
     let mut catalog = Catalog::new(manifest.sequence, types, entries);
     catalog.set_sequences(sequences);
+    catalog.set_views(views);
     Ok(catalog)
 }
 

@@ -13,6 +13,7 @@
 //! | [`sequence_edits`] | changes of the sequences |
 //! | [`key_claims`] | the keys of added rows, which no other row has |
 //! | [`key_lookup`] | the rows that have keys of rows that are to be added: ON CONFLICT |
+//! | [`view_edits`] | changes of the views |
 //! | [`commit`] | the way of a write set into the newest catalog |
 //!
 //! Rules:
@@ -20,8 +21,8 @@
 //! 2. What only a transaction has is named by numbers that no manifest has: versions and catalogs from [`PRIVATE_SEQUENCE`](crate::PRIVATE_SEQUENCE), chunks
 //!    from [`PRIVATE_CHUNKS`](crate::PRIVATE_CHUNKS). So plans, results and segments that are kept by number are never taken for committed ones.
 //! 3. Files are doomed until a commit names them: they go with the last clone.
-//! 4. Added rows need no order among transactions. A table that was dropped or altered meanwhile, a name that was taken, or a type
-//!    or sequence that was changed by others fails the commit, and nothing of it is visible.
+//! 4. Added rows need no order among transactions. A table that was dropped or altered meanwhile, a name that was taken, or a type,
+//!    sequence or view that was changed by others fails the commit, and nothing of it is visible.
 
 mod altered_table;
 mod commit;
@@ -31,6 +32,7 @@ mod next_version;
 mod sequence_edits;
 mod table_writes;
 mod type_edits;
+mod view_edits;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -45,6 +47,7 @@ use crate::store_shared::{CommitLock, StoreShared};
 use crate::table_appender::{AppendedRows, TableAppender, Target};
 use crate::{
     CheckDef, DeletedRows, KeyDef, Locked, RowDeletes, Store, StoreError, TableDef, TableVersion, TypeChanges,
+    ViewChanges,
 };
 
 pub use altered_table::AlteredRows;
@@ -53,6 +56,7 @@ use next_version::NextVersion;
 use sequence_edits::SequenceEdits;
 use table_writes::{Base, TableWrites};
 use type_edits::TypeEdits;
+use view_edits::ViewEdits;
 
 /// The constraints of a new table.
 #[derive(Clone, Debug, Default)]
@@ -70,6 +74,7 @@ pub struct WriteSet {
     tables: BTreeMap<TableId, TableWrites>,
     types: Option<TypeEdits>,
     sequences: SequenceEdits,
+    views: Option<ViewEdits>,
     /// The locked rows, of all clones.
     locks: Option<Arc<LockOwner>>,
 }
@@ -103,12 +108,12 @@ impl Store {
 impl WriteSet {
     pub(crate) fn new(shared: Arc<StoreShared>) -> Self {
         let (tables, sequences) = Default::default();
-        Self { shared, tables, types: None, sequences, locks: None }
+        Self { shared, tables, types: None, sequences, views: None, locks: None }
     }
 
     /// Whether nothing is changed.
     pub fn is_empty(&self) -> bool {
-        self.tables.is_empty() && self.types.is_none() && self.sequences.is_empty()
+        self.tables.is_empty() && self.types.is_none() && self.sequences.is_empty() && self.views.is_none()
     }
 
     /// Whether there are rows that [`Self::view`] does not show before [`Self::settle`].
@@ -312,6 +317,24 @@ impl WriteSet {
         Ok(result)
     }
 
+    /// Changes views as `change` says, of what the statement sees.
+    ///
+    /// # Errors
+    /// Those of `change`.
+    pub fn change_views<T, E>(
+        &mut self,
+        view: &Arc<Catalog>,
+        change: impl FnOnce(&mut ViewChanges<'_>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let mut changes = ViewChanges::new(&self.shared, Arc::clone(view));
+        let result = change(&mut changes)?;
+        if let Some(views) = changes.into_changed() {
+            let edits = self.views.take().unwrap_or_else(|| ViewEdits::of(view.views().by_id()));
+            self.views = Some(edits.changed_to(views, view));
+        }
+        Ok(result)
+    }
+
     /// Whether a committed type, or a label of one, has another name: statements of the transaction still see the old one.
     pub fn renames_types(&self) -> bool {
         self.types.as_ref().is_some_and(TypeEdits::has_renamed)
@@ -345,6 +368,9 @@ impl WriteSet {
         let mut view = base.numbered(sequence);
         if let Some(types) = &self.types {
             view.set_types(types.shown_on(base.types_by_oid()));
+        }
+        if let Some(views) = &self.views {
+            view.set_views(views.shown_on(base.views().by_id()));
         }
         for (id, writes) in &self.tables {
             let entry = match writes.base {

@@ -7,6 +7,7 @@
 //! | [`keys`] | `pg_constraint`, `pg_index`, and the names of indexes |
 //! | [`sequences`] | `pg_sequence`, `pg_depend` |
 //! | [`types`] | `pg_type`, `pg_enum` |
+//! | [`views`] | `pg_rewrite`, `pg_depend`, and the rows of views in others |
 //! | [`roles`] | `pg_authid`, `pg_database` |
 //! | [`settings`] | `pg_settings` |
 //! | [`prepared_statements`] | `pg_prepared_statements` |
@@ -21,6 +22,7 @@ mod sessions;
 mod settings;
 mod tables;
 mod types;
+mod views;
 
 use braid_storage::Catalog;
 
@@ -37,9 +39,10 @@ pub(crate) fn rows(relation: &str, catalog: &Catalog, facts: &dyn ServerFacts) -
         "pg_constraint" => keys::constraints(catalog),
         "pg_index" => keys::indexes(catalog),
         "pg_sequence" => sequences::sequences(catalog),
-        "pg_depend" => sequences::dependencies(catalog),
+        "pg_depend" => [sequences::dependencies(catalog), views::dependencies(catalog)].concat(),
         "pg_type" => types::types(catalog),
         "pg_enum" => types::labels(catalog),
+        "pg_rewrite" => views::rules(catalog),
         "pg_authid" => roles::roles(facts),
         "pg_database" => roles::databases(facts),
         "pg_prepared_statements" => prepared_statements::prepared_statements(facts),

@@ -5,6 +5,7 @@ use braid_storage::{Catalog, SequenceDef, TableVersion};
 
 use super::keys::{ShownKey, keys_of};
 use super::sequences::SEQUENCE_COLUMNS;
+use super::views;
 use crate::named_row::{NamedRow, letter, oid, small, text, yes};
 use crate::object_ids::{
     BOOTSTRAP_ROLE_ID, BTREE_ACCESS_METHOD_ID, HEAP_ACCESS_METHOD_ID, PUBLIC_NAMESPACE_ID, SYSTEM_NAMESPACE_ID,
@@ -17,12 +18,18 @@ const ROWS_PER_PAGE: u64 = 100;
 
 /// The rows of all tables and sequences, of their keys and of the server's views.
 pub(super) fn classes(catalog: &Catalog, facts: &dyn ServerFacts) -> Vec<NamedRow> {
-    let tables = catalog.tables().map(|table| class_of_table(table));
+    let tables = catalog.tables().map(|table| (table.def.id, class_of_table(table)));
     let keys = catalog.tables().flat_map(|table| keys_of(catalog, &table.def).map(|key| class_of_key(&key, table)));
-    let views = facts.views();
-    let views = views.iter().enumerate().map(|(at, view)| class_of_view(at, view));
+    let of_server = facts.views();
+    let of_server = of_server.iter().enumerate().map(|(at, view)| class_of_view(at, view));
     let sequences = catalog.sequences().map(|known| class_of_sequence(&known.definition));
-    tables.chain(sequences).chain(keys).chain(views).collect()
+    tables
+        .map(|row| views::as_materialized(catalog, row))
+        .chain(sequences)
+        .chain(keys)
+        .chain(of_server)
+        .chain(views::classes(catalog))
+        .collect()
 }
 
 fn class_of_view(at: usize, view: &ServerView) -> NamedRow {
@@ -70,8 +77,8 @@ fn class_of_key(key: &ShownKey<'_>, table: &TableVersion) -> NamedRow {
     row
 }
 
-/// What tables and indexes have in common.
-fn class(name: &str, id: u32, column_count: usize) -> NamedRow {
+/// What tables, views and indexes have in common.
+pub(super) fn class(name: &str, id: u32, column_count: usize) -> NamedRow {
     vec![
         ("oid", oid(id)),
         ("relname", text(name)),

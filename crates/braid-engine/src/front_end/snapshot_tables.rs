@@ -13,7 +13,7 @@ use braid_exec::scan::table_source::TableSource;
 use braid_plan::lowering::StoredTables;
 use braid_plan::values::Form;
 use braid_scan::ScanSpec;
-use braid_sql::tables::{TableColumn, TableEntry, Tables};
+use braid_sql::tables::{TableColumn, TableEntry, Tables, View};
 use braid_sql::{SqlError, Value};
 use braid_storage::{Catalog, ColumnType, TableDef};
 use parking_lot::Mutex;
@@ -21,6 +21,7 @@ use parking_lot::Mutex;
 use super::computed_tables;
 use super::server_facts::StatementServer;
 use super::statement_tables::StatementTables;
+use super::view_tables::{REFRESHED_SCHEMA, check_populated, entry_of_refreshed, entry_of_view};
 use braid_sql::tables::{CHANGED_TABLE_SCHEMA, RETURNED_ROWS};
 
 use crate::names::SCHEMA_NAME;
@@ -30,11 +31,13 @@ use crate::table_names::search_path;
 use braid_catalog::column_types::sql_type_of;
 
 /// The computed tables, and those of schema `public` in one snapshot.
+#[derive(Clone)]
 pub(super) struct SnapshotTables {
     snapshot: Arc<Catalog>,
     buffer: Arc<BufferManager>,
     context: StatementContext,
-    found: Mutex<Vec<Arc<TableDef>>>,
+    /// Those that were found, also in the texts of views.
+    found: Arc<Mutex<Vec<Arc<TableDef>>>>,
     /// The rows that RETURNING reads.
     returned: OnceLock<Arc<KeptTable>>,
     /// What the statement has for itself.
@@ -47,7 +50,7 @@ impl SnapshotTables {
             snapshot: context.snapshot(),
             buffer: context.database().buffer().clone(),
             context: context.clone(),
-            found: Mutex::default(),
+            found: Arc::default(),
             returned: OnceLock::new(),
             own: StatementTables::default(),
         }
@@ -62,10 +65,18 @@ impl SnapshotTables {
 impl SnapshotTables {
     /// The table of a name in a schema.
     fn table_in(&self, schema: &str, name: &str) -> Result<Option<Arc<TableEntry>>, SqlError> {
+        if schema == REFRESHED_SCHEMA {
+            let view = self.snapshot.view(name);
+            return Ok(view.map(|view| Arc::new(entry_of_refreshed(&self.snapshot, view))));
+        }
         if [SCHEMA_NAME, CHANGED_TABLE_SCHEMA].contains(&schema) {
-            let Some(version) = self.snapshot.table(name) else { return Ok(self.sequence(name)) };
-            self.found.lock().push(version.def.clone());
-            self.context.note_reads([version.def.id]);
+            let Some(version) = self.snapshot.table(name) else {
+                let view = self.snapshot.view(name).filter(|_| schema == SCHEMA_NAME);
+                let view = view.map(|view| Arc::new(entry_of_view(&self.snapshot, view)));
+                return Ok(view.or_else(|| self.sequence(name)));
+            };
+            check_populated(&self.snapshot, version.def.id)?;
+            self.note_found(&version.def);
             return Ok(Some(Arc::new(entry_of(&version.def))));
         }
         if let Some(entry) = computed_tables::entry(self.context.database().system_views(), schema, name)? {
@@ -104,7 +115,18 @@ impl SnapshotTables {
 
     /// The tables that were found so far.
     pub fn into_found(self) -> Vec<Arc<TableDef>> {
-        self.found.into_inner()
+        std::mem::take(&mut self.found.lock())
+    }
+
+    /// Notes a table that is read.
+    pub(super) fn note_found(&self, def: &Arc<TableDef>) {
+        self.found.lock().push(def.clone());
+        self.context.note_reads([def.id]);
+    }
+
+    /// The snapshot.
+    pub(super) fn snapshot(&self) -> &Arc<Catalog> {
+        &self.snapshot
     }
 }
 
@@ -126,8 +148,8 @@ impl Tables for SnapshotTables {
         found.transpose()
     }
 
-    fn view(&self, table: u64) -> Option<Arc<str>> {
-        computed_tables::view_text(table)
+    fn view(&self, table: u64) -> Option<View> {
+        computed_tables::view_text(table).map(View::of_system).or_else(|| self.user_view(table))
     }
 }
 
@@ -176,7 +198,7 @@ impl StoredTables for SnapshotTables {
     }
 }
 
-/// A table as the binder knows it.
+/// A table as the binder knows tables.
 pub(super) fn entry_of(def: &TableDef) -> TableEntry {
     let column = |column: &braid_storage::ColumnDef| TableColumn {
         name: column.name.clone(),

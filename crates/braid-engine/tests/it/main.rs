@@ -33,3 +33,4 @@ mod tables;
 mod templates;
 mod test_db;
 mod transactions;
+mod views;

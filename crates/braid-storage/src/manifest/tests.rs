@@ -15,6 +15,7 @@ mod keys;
 mod old_versions;
 mod records;
 mod sequences;
+mod views;
 
 const ALL_TYPES: [ColumnType; 20] = [
     ColumnType::Boolean,
@@ -158,7 +159,10 @@ fn random_manifest(random: &mut SeededRandom) -> Manifest {
     tables.iter_mut().for_each(|table| table.def.keys = keys::random_keys(&table.def, random));
     let next_ids = NextIds { table: NEXT_IDS.table + 100, type_oid: FIRST_TYPE_OID + 400, ..NEXT_IDS };
     let sequences = (0..random.below(4) as u32).map(|i| sequences::random_sequence(2 * i, random)).collect();
-    Manifest { sequence, next_ids, log_number: random.next_u64(), types, sequences, tables }
+    let log_number = random.next_u64();
+    let mut manifest = Manifest { sequence, next_ids, log_number, types, sequences, views: Vec::new(), tables };
+    manifest.views = views::random_views(&manifest, random);
+    manifest
 }
 
 const NEXT_IDS: NextIds = NextIds { file: 1000, table: 10, type_oid: FIRST_TYPE_OID };
@@ -171,6 +175,7 @@ fn manifest_of(table: ManifestTable) -> Manifest {
         log_number: 0,
         types: Vec::new(),
         sequences: Vec::new(),
+        views: Vec::new(),
         tables: vec![table],
     }
 }

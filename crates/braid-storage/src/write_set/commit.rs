@@ -88,9 +88,10 @@ impl WriteSet {
         Ok(catalog)
     }
 
-    /// Whether a table, sequence or type may get a name that it did not have: others may have taken it.
+    /// Whether a table, sequence, view or type may get a name that it did not have: others may have taken it.
     fn may_name(&self) -> bool {
-        self.types.is_some() || self.sequences.has_changes() || self.tables.values().any(TableWrites::may_name)
+        let is_any = self.types.is_some() || self.sequences.has_changes() || self.views.is_some();
+        is_any || self.tables.values().any(TableWrites::may_name)
     }
 
     /// The next state.
@@ -100,6 +101,9 @@ impl WriteSet {
         let (mut added, mut removed) = (Vec::new(), Vec::new());
         if let Some(types) = &self.types {
             catalog.set_types(types.committed_on(newest.types_by_oid())?);
+        }
+        if let Some(views) = &self.views {
+            catalog.set_views(views.committed_on(newest.views().by_id())?);
         }
         let is_gone = |(_, writes): &(&TableId, &TableWrites)| writes.base == Base::Dropped;
         for (id, writes) in self.tables.iter().filter(is_gone) {
@@ -135,6 +139,13 @@ impl WriteSet {
             self.types.iter().flat_map(|types| types.removed()).find(|known| is_used(&catalog, known.id))
         {
             return Err(StoreError::Conflict { what: format!("type \"{}\"", known.definition.name) });
+        }
+        if self.views.is_some()
+            || self.types.is_some()
+            || self.tables.values().any(|writes| writes.is_of_definition(newest))
+        {
+            catalog.check_views(newest)?;
+            self.views.iter().try_for_each(|views| views.check_types(&catalog))?;
         }
         Ok(Commit { catalog, added, removed, locks: self.locks.clone() })
     }

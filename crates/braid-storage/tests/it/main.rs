@@ -17,4 +17,5 @@ mod opening;
 mod power_cuts;
 mod sequences;
 mod test_table;
+mod views;
 mod write_sets;

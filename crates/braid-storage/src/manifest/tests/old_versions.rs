@@ -82,17 +82,17 @@ fn encode_version_4(manifest: &Manifest) -> Vec<u8> {
     // There were no logs.
     bytes.drain(HEADER_BYTES..HEADER_BYTES + 8);
     bytes.append(&mut section_of_version_4(&manifest.tables[0]));
-    remove_sequences(&mut bytes);
+    remove_sequences_and_views(&mut bytes);
     bytes[8] = 4;
     reseal(&mut bytes);
     bytes
 }
 
-/// Removes the sequences of a manifest without logs that has neither types nor sequences: of versions before 6.
-fn remove_sequences(bytes: &mut Vec<u8>) {
-    let sequences = HEADER_BYTES + 8..HEADER_BYTES + 12;
-    assert_eq!(bytes[sequences.clone()], [0; 4], "there are no sequences");
-    bytes.drain(sequences);
+/// Removes the sequences and views of a manifest without logs that has neither these nor types: of versions before 6.
+fn remove_sequences_and_views(bytes: &mut Vec<u8>) {
+    let sections = HEADER_BYTES + 8..HEADER_BYTES + 16;
+    assert_eq!(bytes[sections.clone()], [0; 8], "there are no sequences and no views");
+    bytes.drain(sections);
 }
 
 /// A table whose segments hold no encoded numerics as integers, as there were none before version 3.
@@ -148,14 +148,14 @@ fn encode_version_5(manifest: &Manifest) -> Vec<u8> {
     bytes.drain(first + count..first + count + 2 + 2);
     // There were no logs.
     bytes.drain(HEADER_BYTES..HEADER_BYTES + 8);
-    remove_sequences(&mut bytes);
+    remove_sequences_and_views(&mut bytes);
     bytes[8] = 5;
     reseal(&mut bytes);
     bytes
 }
 
 #[test]
-fn version_5_is_read_and_has_no_check_constraints_no_log_and_no_sequences() {
+fn version_5_is_read_and_has_no_check_constraints_no_log_no_sequences_and_no_views() {
     for case in cases!(0..50) {
         let manifest = manifest_of(table_in_files(&mut case.random()));
         assert_eq!(Manifest::decode(&encode_version_5(&manifest)), Ok(manifest));

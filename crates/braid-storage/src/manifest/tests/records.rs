@@ -14,6 +14,7 @@ fn state_before(manifest: &Manifest) -> Manifest {
         next_ids,
         types: Vec::new(),
         sequences: Vec::new(),
+        views: Vec::new(),
         tables: Vec::new(),
         ..manifest.clone()
     }
@@ -35,6 +36,7 @@ fn record_of(manifest: &Manifest) -> CommitRecord {
         next_ids: manifest.next_ids,
         types: Some(manifest.types.iter().cloned().map(Arc::new).collect()),
         sequences: Some(manifest.sequences.iter().map(|known| (Arc::new(known.def.clone()), known.state)).collect()),
+        views: Some(manifest.views.iter().cloned().map(Arc::new).collect()),
         dropped: Vec::new(),
         changed: manifest.tables.iter().map(change).collect(),
     }
