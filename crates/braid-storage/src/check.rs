@@ -29,7 +29,7 @@ use crate::commit_log::recovery::recover;
 use crate::data_directory::DataDirectory;
 use crate::data_file::DataFile;
 use crate::data_file_header::{DATA_FILE_HEADER_BYTES, DataFileId, HeaderFault, verify_header};
-use crate::key_index::check_key;
+use crate::key_search::check_key;
 use crate::manifest::{Manifest, ManifestChunk};
 use crate::segment::Segment;
 use crate::store::Store;

@@ -14,6 +14,7 @@
 //! | `deleted_rows` | which rows of a chunk are deleted; the identity of a row |
 //! | `row_conflict` | why rows cannot be deleted |
 //! | `key_index` | UNIQUE and PRIMARY KEY: sorted runs of keys and rows, and the keys that transactions are about to add |
+//! | `key_search` | which rows of a version have a key |
 //! | `row_deletion` | table versions without some rows |
 //! | `row_locks` | the rows that transactions are about to delete, and who waits for whom |
 //! | `distinct_sketch` | how many different values a column has |
@@ -59,6 +60,7 @@ mod data_file_header;
 mod deleted_rows;
 mod distinct_sketch;
 mod key_index;
+mod key_search;
 mod log_file;
 pub mod manifest;
 mod manifest_error;

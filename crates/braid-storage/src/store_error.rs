@@ -6,13 +6,13 @@ use arrow::array::ArrayRef;
 use braid_base::ChunkId;
 use braid_io::{IoError, is_space_used_up};
 
+use crate::ColumnType;
 use crate::RowConflict;
 use crate::column_change_error::ColumnChangeError;
 use crate::key_index::KEY_BYTES_MAX;
 use crate::log_file::LogFault;
 use crate::manifest_error::ManifestError;
 use crate::segment_error::SegmentError;
-use crate::{ColumnType, KeyDef, TableDef};
 
 /// The key that two rows would have.
 #[derive(Debug)]
@@ -29,21 +29,6 @@ pub struct DuplicateKey {
     pub values: Vec<ArrayRef>,
     /// Whether the table has these rows, so that it cannot get the key.
     pub is_of_table: bool,
-}
-
-impl DuplicateKey {
-    /// A row to be added has the key of another one.
-    pub(crate) fn of_row(def: &TableDef, key: &KeyDef, values: Vec<ArrayRef>) -> Box<Self> {
-        let columns = || key.columns.iter().filter_map(|id| def.column_by_id(*id));
-        let (table, names) = (def.name.clone(), columns().map(|column| column.name.clone()).collect());
-        let types = columns().map(|column| column.column_type).collect();
-        Box::new(Self { table, key: key.name.clone(), columns: names, types, values, is_of_table: false })
-    }
-
-    /// Two rows of a table that is to get the key have the same.
-    pub(crate) fn of_table(def: &TableDef, key: &KeyDef, values: Vec<ArrayRef>) -> Box<Self> {
-        Box::new(Self { is_of_table: true, ..*Self::of_row(def, key, values) })
-    }
 }
 
 /// Why an operation of the store failed. Unless a variant says otherwise, the tables are as before.

@@ -12,10 +12,10 @@ use arrow::datatypes::{DataType, Decimal128Type, Float64Type, Int64Type};
 use arrow::row::{RowConverter, Rows, SortField};
 use braid_base::ColumnId;
 
-use super::key_def::{KeyDef, KeyNulls};
+use super::key_def::KeyNulls;
+use crate::ColumnType;
 use crate::segment::NUMERIC_TAG;
 use crate::types::{NUMERIC_OID, NUMERIC_PRECISION_MAX};
-use crate::{ColumnType, TableDef};
 
 /// What makes keys of the values of a table: the columns of a key, with their types.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -34,10 +34,9 @@ pub fn is_key_type(column_type: ColumnType) -> bool {
 }
 
 impl KeyShape {
-    /// The shape of a key of this table.
-    pub fn of(def: &TableDef, key: &KeyDef) -> Self {
-        let column_type = |id: &ColumnId| def.column_by_id(*id).expect("a key has columns of its table").column_type;
-        Self { columns: key.columns.iter().map(|id| (*id, column_type(id))).collect(), nulls: key.nulls }
+    /// The shape of a key with these columns.
+    pub fn new(columns: Vec<(ColumnId, ColumnType)>, nulls: KeyNulls) -> Self {
+        Self { columns, nulls }
     }
 
     /// The ids of the columns.

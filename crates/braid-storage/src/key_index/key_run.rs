@@ -130,33 +130,14 @@ mod tests {
     use std::sync::Arc;
 
     use arrow::array::{Int64Array, StringViewArray};
-    use braid_base::{ColumnId, Random, SeededRandom, TableId};
+    use braid_base::{ColumnId, Random, SeededRandom};
 
     use super::super::key_summary::KeySummary;
     use super::*;
-    use crate::{ColumnDef, ColumnType, KeyDef, KeyKind, TableDef};
+    use crate::ColumnType;
 
-    /// A shape of the columns a and b of a table.
     fn shape(nulls: KeyNulls) -> KeyShape {
-        let columns = [(0, ColumnType::BigInt), (1, ColumnType::Text)]
-            .map(|(id, column_type)| ColumnDef { id: ColumnId(id), ..ColumnDef::new(format!("c{id}"), column_type) });
-        let key = KeyDef {
-            id: TableId(2),
-            name: "k".to_owned(),
-            columns: vec![ColumnId(0), ColumnId(1)],
-            kind: KeyKind::Unique,
-            nulls,
-        };
-        let def = TableDef {
-            id: TableId(1),
-            name: "t".to_owned(),
-            columns: columns.to_vec(),
-            primary_key: Vec::new(),
-            next_column_id: 2,
-            checks: Vec::new(),
-            keys: vec![key.clone()],
-        };
-        KeyShape::of(&def, &key)
+        KeyShape::new(vec![(ColumnId(0), ColumnType::BigInt), (ColumnId(1), ColumnType::Text)], nulls)
     }
 
     fn run(nulls: KeyNulls, rows: &[(Option<i64>, Option<&str>)]) -> Result<KeyRun, KeyTooLong> {

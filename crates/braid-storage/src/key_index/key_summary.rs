@@ -67,13 +67,13 @@ pub struct ChunkKeys {
 
 impl ChunkKeys {
     /// The summary of the run of this shape, if it is known.
-    pub(super) fn summary(&self, shape: &KeyShape) -> Option<Arc<KeySummary>> {
+    pub(crate) fn summary(&self, shape: &KeyShape) -> Option<Arc<KeySummary>> {
         let summaries = self.summaries.lock();
         summaries.iter().find(|(of, _)| **of == *shape).map(|(_, summary)| Arc::clone(summary))
     }
 
     /// Keeps the summary of the run of this shape.
-    pub(super) fn keep(&self, shape: &Arc<KeyShape>, summary: Arc<KeySummary>) {
+    pub(crate) fn keep(&self, shape: &Arc<KeyShape>, summary: Arc<KeySummary>) {
         let mut summaries = self.summaries.lock();
         if summaries.iter().all(|(of, _)| of != shape) {
             summaries.push((Arc::clone(shape), summary));

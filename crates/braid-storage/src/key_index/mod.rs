@@ -11,29 +11,23 @@
 //! | [`key_run`] | keys in order, each with its row |
 //! | [`key_summary`] | bounds and a filter of a run: what need not be read |
 //! | [`key_run_cache`] | the runs in memory, up to a budget |
-//! | [`key_search`] | rows of a version with one of several keys |
-//! | [`key_check`] | whether no two rows of a version have the same key |
 //! | [`pending_keys`] | the keys of a transaction that nobody else sees yet |
 //!
-//! Runs are in no file: the first search of a chunk reads its key columns. Bounds in zone maps spare that for chunks that cannot have
+//! Runs are searched and made by [`crate::key_search`]. They are in no file: the first search of a chunk reads its key columns. Bounds in zone maps spare that for chunks that cannot have
 //! the key.
 
-mod key_check;
 mod key_columns;
 mod key_def;
 mod key_run;
 mod key_run_cache;
-mod key_search;
 mod key_summary;
 mod pending_keys;
 
 pub use key_columns::is_key_type;
 pub use key_def::{KEY_COLUMNS_MAX, KEYS_MAX, KeyDef, KeyKind, KeyNulls};
 
-pub(crate) use key_check::check_key;
 pub(crate) use key_columns::{KeyShape, key_values};
-pub(crate) use key_run::{KEY_BYTES_MAX, KeyRun};
+pub(crate) use key_run::{KEY_BYTES_MAX, KeyRun, KeyTooLong};
 pub(crate) use key_run_cache::KeyRunCache;
-pub(crate) use key_search::{KeyMatch, SearchedChunk, all_matches, first_match, run_of_batches};
-pub(crate) use key_summary::ChunkKeys;
+pub(crate) use key_summary::{ChunkKeys, KeySummary};
 pub(crate) use pending_keys::{AddedKeys, KeyId, PendingKeys};

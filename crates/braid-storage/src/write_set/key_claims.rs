@@ -18,14 +18,14 @@ use super::WriteSet;
 use super::next_version::NextVersion;
 use super::table_writes::{Base, TableWrites};
 use crate::catalog::Catalog;
-use crate::key_index::{
-    KeyId, KeyMatch, KeyRun, KeyShape, SearchedChunk, check_key, first_match, key_values, run_of_batches,
+use crate::key_index::{KeyDef, KeyId, KeyRun, KeyShape, key_values};
+use crate::key_search::{
+    Duplicate, KeyMatch, SearchedChunk, check_key, duplicate_key, first_match, run_of_batches, shape_of,
 };
 use crate::row_locks::LockOwner;
-use crate::store_error::DuplicateKey;
 use crate::store_shared::StoreShared;
 use crate::table_appender::AppendedRows;
-use crate::{ChunkMeta, KeyDef, StoreError, TableDef, TableVersion};
+use crate::{ChunkMeta, StoreError, TableDef, TableVersion};
 
 /// A key of a table that a transaction adds rows to.
 struct Claim<'a> {
@@ -61,7 +61,7 @@ impl WriteSet {
                 shared: &self.shared,
                 def,
                 key,
-                shape: Arc::new(KeyShape::of(def, key)),
+                shape: Arc::new(shape_of(def, key)),
                 id: (def.id, key.columns.clone(), key.nulls),
                 owner: &owner,
                 writes: self.tables.get(&def.id),
@@ -144,7 +144,8 @@ impl Claim<'_> {
     }
 
     fn duplicate(&self, key: &[u8]) -> StoreError {
-        StoreError::DuplicateKey(DuplicateKey::of_row(self.def, self.key, key_values(&self.shape, key)))
+        let values = key_values(&self.shape, key);
+        StoreError::DuplicateKey(duplicate_key(self.def, self.key, values, Duplicate::Added))
     }
 
     /// The newest committed version, as the transaction defines it; `None` if its rows are none of the table's.

@@ -15,7 +15,8 @@ use futures::future::BoxFuture;
 use super::WriteSet;
 use crate::catalog::Catalog;
 use crate::chunk_reader::read_rows;
-use crate::key_index::{AddedKeys, KeyId, KeyMatch, KeyRun, KeyShape, SearchedChunk, all_matches, run_of_batches};
+use crate::key_index::{AddedKeys, KeyId, KeyRun, KeyShape};
+use crate::key_search::{KeyMatch, SearchedChunk, all_matches, run_of_batches, shape_of};
 use crate::row_locks::{Holder, LockOwner};
 use crate::{KeyDef, PRIVATE_CHUNKS, RowId, StoreError, TableDef, TableVersion};
 
@@ -52,7 +53,7 @@ impl WriteSet {
         Box::pin(async move {
             let owner = self.lock_owner();
             let sought = |key: &&'a KeyDef| {
-                let shape = Arc::new(KeyShape::of(def, key));
+                let shape = Arc::new(shape_of(def, key));
                 let run = run_of_batches(def, &shape, std::slice::from_ref(rows))?;
                 Ok(Sought { key: *key, shape, run })
             };

@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
-use super::key_columns::{KeyShape, key_values};
-use super::key_def::KeyDef;
-use super::key_search::{SearchedChunk, first_match};
-use crate::store_error::DuplicateKey;
+use super::chunk_search::{SearchedChunk, first_match};
+use super::table_keys::{Duplicate, duplicate_key, shape_of};
+use crate::key_index::{KeyDef, key_values};
 use crate::store_shared::StoreShared;
 use crate::{StoreError, TableVersion};
 
@@ -19,10 +18,12 @@ pub(crate) async fn check_key(
     key: &KeyDef,
 ) -> Result<(), StoreError> {
     let def = &version.def;
-    let shape = Arc::new(KeyShape::of(def, key));
+    let shape = Arc::new(shape_of(def, key));
     let searched = |chunk| SearchedChunk { table: def.id, def, chunk };
-    let is_duplicate =
-        |values: &[u8]| StoreError::DuplicateKey(DuplicateKey::of_table(def, key, key_values(&shape, values)));
+    let is_duplicate = |values: &[u8]| {
+        let values = key_values(&shape, values);
+        StoreError::DuplicateKey(duplicate_key(def, key, values, Duplicate::Present))
+    };
     for (at, chunk) in version.chunks.iter().enumerate() {
         let mut run = searched(chunk).run(shared, &shape).await?;
         if let Some(deleted) = &chunk.deleted {

@@ -8,10 +8,8 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, RecordBatch};
 use braid_base::{ChunkId, TableId};
 
-use super::key_columns::KeyShape;
-use super::key_run::{KeyRun, KeyTooLong};
-use super::key_summary::KeySummary;
 use crate::chunk_reader::read_columns;
+use crate::key_index::{KeyRun, KeyShape, KeySummary, KeyTooLong};
 use crate::store_shared::StoreShared;
 use crate::{ChunkMeta, Scalar, StoreError, TableDef};
 

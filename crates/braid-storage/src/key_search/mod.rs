@@ -1,0 +1,15 @@
+//! Searches of key indexes: which rows of a version have a key.
+//!
+//! | module | contents |
+//! |---|---|
+//! | [`table_keys`] | the keys of a table |
+//! | [`chunk_search`] | rows of some chunks with one of several keys |
+//! | [`key_check`] | whether no two rows of a version have the same key |
+
+mod chunk_search;
+mod key_check;
+mod table_keys;
+
+pub(crate) use chunk_search::{KeyMatch, SearchedChunk, all_matches, first_match, run_of_batches};
+pub(crate) use key_check::check_key;
+pub(crate) use table_keys::{Duplicate, duplicate_key, shape_of};

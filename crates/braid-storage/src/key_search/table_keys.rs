@@ -1,0 +1,81 @@
+//! The keys of a table: by name, by what makes them, and whether they make sense.
+
+use std::collections::HashSet;
+
+use arrow::array::ArrayRef;
+use braid_base::ColumnId;
+
+use crate::key_index::{KEY_COLUMNS_MAX, KEYS_MAX, KeyDef, KeyKind, KeyShape, is_key_type};
+use crate::store_error::DuplicateKey;
+use crate::table::{NAME_BYTES_MAX, TableDef};
+
+/// The shape of a key of this table.
+pub(crate) fn shape_of(def: &TableDef, key: &KeyDef) -> KeyShape {
+    let column_type = |id: &ColumnId| def.column_by_id(*id).expect("a key has columns of its table").column_type;
+    KeyShape::new(key.columns.iter().map(|id| (*id, column_type(id))).collect(), key.nulls)
+}
+
+/// The rows of a table that have the same key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Duplicate {
+    /// One of them is to be added.
+    Added,
+    /// The table has both, and is to get the key.
+    Present,
+}
+
+/// That rows have the same key, whose values these are.
+pub(crate) fn duplicate_key(def: &TableDef, key: &KeyDef, values: Vec<ArrayRef>, rows: Duplicate) -> Box<DuplicateKey> {
+    let columns = || key.columns.iter().filter_map(|id| def.column_by_id(*id));
+    Box::new(DuplicateKey {
+        table: def.name.clone(),
+        key: key.name.clone(),
+        columns: columns().map(|column| column.name.clone()).collect(),
+        types: columns().map(|column| column.column_type).collect(),
+        values,
+        is_of_table: rows == Duplicate::Present,
+    })
+}
+
+impl TableDef {
+    /// The key with this name.
+    pub fn key(&self, name: &str) -> Option<&KeyDef> {
+        self.keys.iter().find(|key| key.name == name)
+    }
+
+    /// The enforced primary key.
+    pub fn enforced_primary_key(&self) -> Option<&KeyDef> {
+        self.keys.iter().find(|key| key.kind == KeyKind::Primary)
+    }
+
+    /// Whether the keys make sense; if not, a sentence that says what does not.
+    pub(crate) fn validate_keys(&self) -> Result<(), String> {
+        let mut names = HashSet::new();
+        let mut ids = HashSet::from([self.id]);
+        for KeyDef { id, name, columns, kind, .. } in &self.keys {
+            if !(1..=NAME_BYTES_MAX).contains(&name.len()) || !names.insert(name) || !ids.insert(*id) {
+                return Err(format!("the name of key \"{name}\" is too long, empty, or not its own, or its id is not"));
+            }
+            let distinct: HashSet<&ColumnId> = columns.iter().collect();
+            if !(1..=KEY_COLUMNS_MAX).contains(&columns.len()) || distinct.len() != columns.len() {
+                let count = columns.len();
+                return Err(format!(
+                    "key \"{name}\" has {count} columns; keys have 1 to {KEY_COLUMNS_MAX} different ones"
+                ));
+            }
+            let has_type = |id: &ColumnId| self.column_by_id(*id).is_some_and(|column| is_key_type(column.column_type));
+            if !columns.iter().all(has_type) {
+                return Err(format!(
+                    "a column of key \"{name}\" is none of the table, or of a type that keys cannot have"
+                ));
+            }
+            if *kind == KeyKind::Primary && *columns != self.primary_key {
+                return Err(format!("key \"{name}\" is the primary key, and has other columns than this"));
+            }
+        }
+        if self.keys.len() > KEYS_MAX {
+            return Err(format!("it has {} keys; a table has at most {KEYS_MAX}", self.keys.len()));
+        }
+        Ok(())
+    }
+}
