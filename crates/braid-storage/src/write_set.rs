@@ -121,6 +121,11 @@ impl WriteSet {
         self.tables.values().any(TableWrites::is_unsettled)
     }
 
+    /// Whether all rows of a table are the transaction's: it has created or emptied it.
+    pub fn has_all_rows_of(&self, table: TableId) -> bool {
+        self.tables.get(&table).is_some_and(|writes| matches!(writes.base, Base::New | Base::Emptied))
+    }
+
     /// Creates an empty table. `view` is what the statement sees.
     ///
     /// # Errors

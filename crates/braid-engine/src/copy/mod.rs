@@ -63,6 +63,11 @@ pub(crate) async fn execute(
         };
     }
     let target = CopyTarget::of(context, copy)?;
+    if options.freeze && !context.has_all_rows_of(target.def().id) {
+        let message = "cannot perform COPY FREEZE because the table was not created or truncated in the current \
+                       subtransaction";
+        return Err(EngineError::new(SqlState::ObjectNotInPrerequisiteState, message));
+    }
     match &copy.place {
         CopyPlace::Program => Err(EngineError::unsupported("COPY FROM PROGRAM is not supported")),
         CopyPlace::Client if options.format == CopyFormat::Parquet => Err(EngineError::unsupported(

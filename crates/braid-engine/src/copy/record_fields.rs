@@ -187,6 +187,7 @@ mod tests {
             quote: b'"',
             escape: b'"',
             force_quote: Some(Vec::new()),
+            freeze: false,
         }
     }
 

@@ -167,6 +167,7 @@ mod tests {
             quote: b'"',
             escape: b'"',
             force_quote: Some(Vec::new()),
+            freeze: false,
         }
     }
 

@@ -1,6 +1,6 @@
 //! The options of COPY: what each may be, its default, and which do not go together.
 //!
-//! Unsupported options are refused by name (FREEZE, FORCE_NULL, `FORMAT binary`).
+//! Unsupported options are refused by name (FORCE_NULL, `FORMAT binary`).
 
 use super::copy_statement::{CopyDirection, CopyStatement, OptionValue};
 use crate::{EngineError, SqlState};
@@ -44,6 +44,8 @@ pub(crate) struct CopyOptions {
     pub escape: u8,
     /// FORCE_QUOTE: `None` for `*`.
     pub force_quote: Option<Vec<String>>,
+    /// FREEZE: the rows are of a table that the transaction has made or emptied. It changes nothing else.
+    pub freeze: bool,
 }
 
 impl CopyOptions {
@@ -98,6 +100,7 @@ struct GivenOptions {
     quote: Option<u8>,
     escape: Option<u8>,
     force_quote: Option<Option<Vec<String>>>,
+    freeze: Option<bool>,
 }
 
 impl GivenOptions {
@@ -114,7 +117,8 @@ impl GivenOptions {
             "encoding" => {
                 Err(EngineError::unsupported(format!("COPY reads and writes only UTF-8, not {}", text(name, value)?)))
             }
-            "freeze" | "force_not_null" | "force_null" => {
+            "freeze" => set_once(&mut self.freeze, name, boolean_of(name, value)?),
+            "force_not_null" | "force_null" => {
                 Err(EngineError::unsupported(format!("COPY option {} is not supported", name.to_uppercase())))
             }
             _ => Err(EngineError::new(SqlState::SyntaxError, format!("option \"{name}\" not recognized"))),
@@ -147,6 +151,9 @@ impl GivenOptions {
         if self.force_quote.is_some() && direction == CopyDirection::From {
             return Err(EngineError::unsupported("COPY force quote only available using COPY TO"));
         }
+        if self.freeze == Some(true) && direction == CopyDirection::To {
+            return Err(EngineError::unsupported("COPY freeze only available using COPY FROM"));
+        }
         let csv = format == CopyFormat::Csv;
         let quote = self.quote.unwrap_or(b'"');
         let options = CopyOptions {
@@ -157,6 +164,7 @@ impl GivenOptions {
             quote,
             escape: self.escape.unwrap_or(quote),
             force_quote: self.force_quote.unwrap_or(Some(Vec::new())),
+            freeze: self.freeze.unwrap_or(false),
         };
         options.check()?;
         Ok(options)
@@ -200,6 +208,19 @@ fn format_of(value: &OptionValue) -> Result<CopyFormat, EngineError> {
             let message = format!("COPY format \"{other}\" not recognized");
             Err(EngineError::new(SqlState::InvalidParameterValue, message))
         }
+    }
+}
+
+fn boolean_of(name: &str, value: &OptionValue) -> Result<bool, EngineError> {
+    let word = match value {
+        OptionValue::Absent => return Ok(true),
+        OptionValue::Word(word) | OptionValue::Text(word) => word.to_ascii_lowercase(),
+        OptionValue::Columns(_) => String::new(),
+    };
+    match word.as_str() {
+        "true" | "on" | "1" => Ok(true),
+        "false" | "off" | "0" => Ok(false),
+        _ => Err(EngineError::new(SqlState::SyntaxError, format!("{name} requires a Boolean value"))),
     }
 }
 
@@ -285,7 +306,8 @@ mod tests {
             ("(FORMAT csv, HEADER maybe)", "42601"),
             ("(FORMAT csv, NULL ',')", "22023"),
             ("(DELIMITER 'a')", "22023"),
-            ("(FORMAT csv, FREEZE)", "0A000"),
+            ("(FORMAT csv, FREEZE maybe)", "42601"),
+            ("(FORMAT csv, FORCE_NULL (a))", "0A000"),
             ("(FORMAT csv, ENCODING 'LATIN1')", "0A000"),
             ("(FORMAT parquet, HEADER)", "42601"),
         ] {

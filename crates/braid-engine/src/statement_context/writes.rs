@@ -65,6 +65,15 @@ impl StatementContext {
         self.shared.state.lock().transaction.has_writes()
     }
 
+    /// Whether all rows of a table are those of the transaction, which has created or emptied it.
+    pub fn has_all_rows_of(&self, table: TableId) -> bool {
+        let mut state = self.shared.state.lock();
+        let Some(writes) = state.transaction.take_writes() else { return false };
+        let has_all = writes.has_all_rows_of(table);
+        state.transaction.put_writes(writes);
+        has_all
+    }
+
     /// Whether changes stay until a later commit.
     pub fn is_in_transaction(&self) -> bool {
         self.shared.state.lock().is_in_transaction()

@@ -14,6 +14,7 @@ use sqlparser::ast::{
 };
 
 use super::keys::{PlainKeys, WrittenKey};
+use super::storage_parameters::check_parameters;
 use crate::names::fold;
 use crate::sequences::defaults::with_sequence_ids;
 use crate::sql_types::column_type;
@@ -91,12 +92,18 @@ pub(crate) fn check_clauses(create: &CreateTable) -> Result<(), EngineError> {
         (create.inherits.is_some(), "INHERITS"),
         (create.partition_by.is_some() || create.partition_of.is_some(), "partitioning"),
         (create.on_commit.is_some(), "ON COMMIT"),
-        (create.table_options != CreateTableOptions::None, "WITH (…) of a table"),
+        (
+            !matches!(create.table_options, CreateTableOptions::None | CreateTableOptions::With(_)),
+            "this clause of a table",
+        ),
         (create.order_by.is_some() || create.primary_key.is_some(), "clauses of other SQL dialects"),
     ];
     match refused.iter().find(|(given, _)| *given) {
         Some((_, what)) => Err(EngineError::unsupported(format!("{what} is not supported"))),
-        None => Ok(()),
+        None => match &create.table_options {
+            CreateTableOptions::With(parameters) => check_parameters(parameters),
+            _ => Ok(()),
+        },
     }
 }
 
@@ -260,7 +267,7 @@ mod tests {
             ("create temporary table t (a int)", "0A000"),
             ("create table t (like u)", "0A000"),
             ("create table t (a int) partition by range (a)", "0A000"),
-            ("create table t (a int) with (fillfactor = 70)", "0A000"),
+            ("create table t (a int) with (fillfactor = 7)", "22023"),
             ("create table t (a nosuch)", "42704"),
             ("create table t (a int, A text)", "42701"),
             ("create table t (a int, primary key (b))", "42703"),

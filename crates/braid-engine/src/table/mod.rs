@@ -5,6 +5,7 @@
 //! | [`definition`] | CREATE TABLE's syntax into a definition, and what is refused in it |
 //! | [`check_constraints`] | CHECK: names, and texts that follow their columns |
 //! | [`keys`] | PRIMARY KEY and UNIQUE |
+//! | [`storage_parameters`] | WITH (…) of a table |
 //! | [`constraint_names`] | the names of constraints that are written without one |
 //! | [`create`] | CREATE TABLE and CREATE TABLE AS |
 //! | [`alter`] | ALTER TABLE |
@@ -18,6 +19,7 @@ mod create;
 pub(crate) mod definition;
 mod drop;
 pub(crate) mod keys;
+mod storage_parameters;
 mod truncate;
 
 pub(crate) use crate::table_names::Missing;

@@ -1,0 +1,84 @@
+//! `WITH (…)` of a table: PostgreSQL's storage parameters, of which Braid needs none.
+//!
+//! `fillfactor` and `autovacuum_enabled` are checked and forgotten: pages are never changed in place, and there is no vacuum to turn off.
+//! Others are refused, and those that PostgreSQL does not have are errors.
+
+use sqlparser::ast::{Expr, SqlOption, UnaryOperator, Value};
+
+use crate::{EngineError, SqlState};
+
+/// The least and the greatest `fillfactor`, in percent.
+const FILLFACTOR: std::ops::RangeInclusive<i64> = 10..=100;
+
+/// The beginnings of the names of PostgreSQL's other parameters.
+const OTHERS: [&str; 6] =
+    ["autovacuum_", "log_autovacuum_", "parallel_workers", "toast_tuple_target", "user_catalog_table", "vacuum_"];
+
+/// Checks the parameters of a table.
+///
+/// # Errors
+/// For parameters that are not supported or that PostgreSQL does not have, and values out of their bounds.
+pub(super) fn check_parameters(parameters: &[SqlOption]) -> Result<(), EngineError> {
+    let mut names: Vec<String> = Vec::new();
+    for parameter in parameters {
+        let (name, value) = match parameter {
+            SqlOption::KeyValue { key, value } => (key.value.to_ascii_lowercase(), Some(value)),
+            SqlOption::Ident(key) => (key.value.to_ascii_lowercase(), None),
+            other => return Err(EngineError::unsupported(format!("WITH ({other}) is not supported"))),
+        };
+        if names.contains(&name) {
+            return Err(invalid(format!("parameter \"{name}\" specified more than once")));
+        }
+        match (name.as_str(), value.map(word)) {
+            ("fillfactor", Some(value)) => check_fillfactor(&value)?,
+            ("autovacuum_enabled", None) => {}
+            ("autovacuum_enabled", Some(value)) if is_boolean(&value) => {}
+            ("autovacuum_enabled", Some(value)) => {
+                return Err(invalid(format!("invalid value for boolean option \"{name}\": {value}")));
+            }
+            (known, _) if OTHERS.iter().any(|other| known.starts_with(other)) => {
+                return Err(EngineError::unsupported(format!("storage parameter \"{known}\" is not supported")));
+            }
+            ("fillfactor", None) => return Err(invalid(format!("invalid value for integer option \"{name}\": true"))),
+            (unknown, _) => return Err(invalid(format!("unrecognized parameter \"{unknown}\""))),
+        }
+        names.push(name);
+    }
+    Ok(())
+}
+
+fn check_fillfactor(value: &str) -> Result<(), EngineError> {
+    match value.parse::<i64>() {
+        Ok(percent) if FILLFACTOR.contains(&percent) => Ok(()),
+        Ok(_) => {
+            let (least, most) = FILLFACTOR.into_inner();
+            Err(invalid(format!("value {value} out of bounds for option \"fillfactor\""))
+                .with_detail(format!("Valid values are between \"{least}\" and \"{most}\".")))
+        }
+        Err(_) => Err(invalid(format!("invalid value for integer option \"fillfactor\": {value}"))),
+    }
+}
+
+/// A value without its quotes.
+fn word(value: &Expr) -> String {
+    match value {
+        Expr::Value(value) => match &value.value {
+            Value::SingleQuotedString(text) => text.clone(),
+            other => other.to_string(),
+        },
+        Expr::UnaryOp { op: UnaryOperator::Minus, expr } => format!("-{}", word(expr)),
+        other => other.to_string(),
+    }
+}
+
+/// Whether a word is a boolean, or the beginning of one.
+fn is_boolean(word: &str) -> bool {
+    let word = word.to_ascii_lowercase();
+    let is_beginning = |whole: &str| !word.is_empty() && whole.starts_with(&word);
+    ["true", "false", "yes", "no", "1", "0"].iter().any(|whole| is_beginning(whole))
+        || ["on", "off", "of"].contains(&&*word)
+}
+
+fn invalid(message: String) -> EngineError {
+    EngineError::new(SqlState::InvalidParameterValue, message)
+}
