@@ -186,8 +186,19 @@ const FUNCTIONS: &[CatalogFunction] = &[
         &["oid", "boolean"],
         "CASE WHEN called.a2 IS NOT NULL THEN pg_get_viewdef(called.a1) END",
     ),
-    function("pg_my_temp_schema", &[], "CAST(0 AS oid)"),
-    function("pg_is_other_temp_schema", &["oid"], "CASE WHEN called.a1 IS NOT NULL THEN false END"),
+    function(
+        "pg_my_temp_schema",
+        &[],
+        "coalesce((SELECT named.oid FROM pg_catalog.pg_namespace named
+            WHERE named.nspname = 'pg_temp_' || CAST(pg_backend_pid() AS text)), CAST(0 AS oid))",
+    ),
+    function(
+        "pg_is_other_temp_schema",
+        &["oid"],
+        "CASE WHEN called.a1 IS NOT NULL THEN EXISTS (SELECT 1 FROM pg_catalog.pg_namespace named
+            WHERE named.oid = called.a1 AND starts_with(CAST(named.nspname AS text), 'pg_temp_')
+                AND named.nspname <> 'pg_temp_' || CAST(pg_backend_pid() AS text)) END",
+    ),
 ];
 
 impl CatalogFunction {

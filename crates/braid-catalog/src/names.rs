@@ -2,20 +2,20 @@
 
 use std::sync::Arc;
 
+use braid_base::SchemaId;
 use braid_sql::SearchPath;
 use braid_sql::functions::ObjectNames;
 use braid_sql::pg_catalog::TypeId;
-use braid_sql::search_path::SYSTEM_SCHEMA;
+use braid_sql::search_path::{PUBLIC_SCHEMA, SYSTEM_SCHEMA, TEMPORARY_SCHEMA};
 use braid_storage::{Catalog, ChunkMeta, TableVersion};
 
-use crate::object_ids::{BOOTSTRAP_ROLE_ID, primary_key_index_id, server_view_id, table_object_id, table_of_object_id};
+use crate::object_ids::{
+    BOOTSTRAP_ROLE_ID, primary_key_index_id, schema_object_id, server_view_id, table_object_id, table_of_object_id,
+};
 use crate::relations::{relation, relation_by_id};
 use crate::server_facts::Role;
 use crate::sources::key_name;
 use crate::stored_rows::{StoredRows, number};
-
-/// Schema of the tables of users.
-const USER_SCHEMA: &str = "public";
 
 /// The names in one state of the database.
 #[derive(Clone, Debug)]
@@ -36,10 +36,24 @@ impl CatalogNames {
         relation(SYSTEM_SCHEMA, name).map(|relation| relation.id).or_else(view)
     }
 
-    fn user_relation(&self, name: &str) -> Option<u32> {
-        let key = || self.keys().find(|(_, key)| key == name).map(|(id, _)| id);
-        let sequence = || self.catalog.sequence_named(name).map(|known| table_object_id(known.definition.id));
-        self.catalog.table(name).map(|table| table_object_id(table.def.id)).or_else(sequence).or_else(key)
+    fn user_relation(&self, schema: SchemaId, name: &str) -> Option<u32> {
+        let key = || self.keys().find(|(_, of, key)| *of == schema && key == name).map(|(id, _, _)| id);
+        let sequence = || self.catalog.sequence_in(schema, name).map(|known| table_object_id(known.definition.id));
+        let table = self.catalog.table_in(schema, name).map(|table| table_object_id(table.def.id));
+        table.or_else(sequence).or_else(key)
+    }
+
+    /// The schema of users that a name means.
+    fn user_schema(&self, name: &str) -> Option<SchemaId> {
+        match name {
+            TEMPORARY_SCHEMA => self.catalog.schema_named(self.path.temporary_schema()?),
+            name => self.catalog.schema_named(name),
+        }
+    }
+
+    /// A name with that of its schema.
+    fn in_schema(&self, schema: SchemaId, name: &str) -> (String, String) {
+        (self.catalog.schema_name(schema).unwrap_or_default().to_owned(), name.to_owned())
     }
 
     /// A table of users.
@@ -48,9 +62,9 @@ impl CatalogNames {
     }
 
     /// The indexes of primary keys.
-    fn keys(&self) -> impl Iterator<Item = (u32, String)> {
+    fn keys(&self) -> impl Iterator<Item = (u32, SchemaId, String)> {
         let keyed = self.catalog.tables().filter(|table| !table.def.primary_key.is_empty());
-        keyed.map(|table| (primary_key_index_id(table.def.id), key_name(&self.catalog, &table.def.name)))
+        keyed.map(|table| (primary_key_index_id(table.def.id), table.def.schema, key_name(&self.catalog, &table.def)))
     }
 }
 
@@ -59,8 +73,10 @@ impl ObjectNames for CatalogNames {
         match schema {
             None => self.path.searched().find_map(|schema| self.relation_id(Some(schema), name)),
             Some(SYSTEM_SCHEMA) => self.system_relation(name),
-            Some(USER_SCHEMA) => self.user_relation(name),
-            Some(schema) => relation(schema, name).map(|relation| relation.id),
+            Some(schema) => match self.user_schema(schema) {
+                Some(schema) => self.user_relation(schema, name),
+                None => relation(schema, name).map(|relation| relation.id),
+            },
         }
     }
 
@@ -72,13 +88,13 @@ impl ObjectNames for CatalogNames {
             return Some((SYSTEM_SCHEMA.to_owned(), self.views[at].clone()));
         }
         if let Some(table) = self.table(id) {
-            return Some((USER_SCHEMA.to_owned(), table.def.name.clone()));
+            return Some(self.in_schema(table.def.schema, &table.def.name));
         }
         if let Some(sequence) = table_of_object_id(id).and_then(|id| self.catalog.sequence_by_id(id)) {
-            return Some((USER_SCHEMA.to_owned(), sequence.definition.name.clone()));
+            return Some(self.in_schema(sequence.definition.schema, &sequence.definition.name));
         }
-        if let Some((_, key)) = self.keys().find(|(key, _)| *key == id) {
-            return Some((USER_SCHEMA.to_owned(), key));
+        if let Some((_, schema, key)) = self.keys().find(|(key, _, _)| *key == id) {
+            return Some(self.in_schema(schema, &key));
         }
         let stored = StoredRows::of("pg_class").columns(["oid", "relname"]);
         stored
@@ -88,11 +104,17 @@ impl ObjectNames for CatalogNames {
     }
 
     fn schema_id(&self, name: &str) -> Option<u32> {
+        if let Some(known) = self.user_schema(name) {
+            return Some(schema_object_id(known));
+        }
         let mut schemas = StoredRows::of("pg_namespace").columns(["oid", "nspname"]);
         schemas.find(|[_, stored]| *stored == name).map(|[id, _]| number(id))
     }
 
     fn schema(&self, id: u32) -> Option<String> {
+        if let Some(known) = self.catalog.schemas().find(|known| schema_object_id(known.id) == id) {
+            return Some(known.name.clone());
+        }
         let mut schemas = StoredRows::of("pg_namespace").columns(["oid", "nspname"]);
         schemas.find(|[stored, _]| number::<u32>(stored) == id).map(|[_, name]| name.to_owned())
     }
@@ -110,7 +132,7 @@ impl ObjectNames for CatalogNames {
     fn type_id(&self, schema: Option<&str>, name: &str) -> Option<TypeId> {
         match schema {
             None => self.path.searched().find_map(|schema| self.type_id(Some(schema), name)),
-            Some(USER_SCHEMA) => self.catalog.enum_types().find_map(|known| match name {
+            Some(PUBLIC_SCHEMA) => self.catalog.enum_types().find_map(|known| match name {
                 name if known.definition.name == name => Some(TypeId::of_enum(known.id)),
                 name if known.definition.array_name == name => Some(TypeId::of_enum_array(known.id)),
                 _ => None,

@@ -24,7 +24,7 @@ use crate::statement::{Command, SequenceStatement, Tokens};
 use crate::statement_context::{MessageScope, StatementContext};
 use crate::{
     Database, EngineError, Notice, Outcome, ParameterType, ParameterValue, Prepared, Statement, StatementKind,
-    TransactionStatus, copy, dml, enum_types, front_end, recall, sequences, session_control, table,
+    TransactionStatus, copy, dml, enum_types, front_end, recall, schemas, sequences, session_control, table,
 };
 
 /// One client's connection: its user, its settings, its transaction block. Cheap to clone and to keep.
@@ -250,6 +250,15 @@ impl Session {
                     let behavior = if *cascade { Behavior::Cascade } else { Behavior::Restrict };
                     enum_types::drop_types(context, names, table::Missing::of(*if_exists), behavior).await
                 }
+                S::CreateSchema { schema_name, if_not_exists, .. } => {
+                    schemas::check_clauses(command)?;
+                    schemas::create_schema(context, schema_name, *if_not_exists).await
+                }
+                S::AlterSchema(alter) => schemas::alter_schema(context, alter).await,
+                S::Drop { names, if_exists, cascade, .. } if kind == StatementKind::DropSchema => {
+                    let behavior = if *cascade { Behavior::Cascade } else { Behavior::Restrict };
+                    schemas::drop_schemas(context, names, table::Missing::of(*if_exists), behavior).await
+                }
                 other => self.control(statement, other),
             },
         }
@@ -423,6 +432,9 @@ fn write_name(kind: StatementKind) -> &'static str {
         StatementKind::CreateType => "CREATE TYPE",
         StatementKind::AlterType => "ALTER TYPE",
         StatementKind::DropType => "DROP TYPE",
+        StatementKind::CreateSchema => "CREATE SCHEMA",
+        StatementKind::AlterSchema => "ALTER SCHEMA",
+        StatementKind::DropSchema => "DROP SCHEMA",
         StatementKind::CreateSequence => "CREATE SEQUENCE",
         StatementKind::AlterSequence => "ALTER SEQUENCE",
         StatementKind::DropSequence => "DROP SEQUENCE",

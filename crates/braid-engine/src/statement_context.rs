@@ -3,11 +3,13 @@
 //! | module | contents |
 //! |---|---|
 //! | [`transactions`] | the beginning and the end of blocks, messages and savepoints |
+//! | [`schemas`] | where names are looked up, and the temporary schema |
 //! | `sequences` | the numbers of sequences |
 //! | [`writes`] | what statements read and change in their transaction |
 //!
 //! The rooms of the statements act on this; the session above them chooses the room for each statement.
 
+mod schemas;
 mod sequences;
 mod transactions;
 mod writes;

@@ -6,6 +6,7 @@
 //! | [`columns`] | `pg_attribute`, `pg_attrdef` |
 //! | [`primary_keys`] | `pg_constraint`, `pg_index`, and the names of indexes |
 //! | [`sequences`] | `pg_sequence`, `pg_depend` |
+//! | [`schemas`] | `pg_namespace` |
 //! | [`types`] | `pg_type`, `pg_enum` |
 //! | [`roles`] | `pg_authid`, `pg_database` |
 //! | [`settings`] | `pg_settings` |
@@ -16,6 +17,7 @@ mod columns;
 mod prepared_statements;
 mod primary_keys;
 mod roles;
+mod schemas;
 pub(crate) mod sequences;
 mod sessions;
 mod settings;
@@ -36,6 +38,7 @@ pub(crate) fn rows(relation: &str, catalog: &Catalog, facts: &dyn ServerFacts) -
         "pg_attrdef" => columns::defaults(catalog),
         "pg_constraint" => primary_keys::constraints(catalog),
         "pg_index" => primary_keys::indexes(catalog),
+        "pg_namespace" => schemas::schemas(catalog),
         "pg_sequence" => sequences::sequences(catalog),
         "pg_depend" => sequences::dependencies(catalog),
         "pg_type" => types::types(catalog),

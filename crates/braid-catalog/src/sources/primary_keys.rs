@@ -8,19 +8,20 @@ use braid_storage::{Catalog, TableDef};
 use crate::column_types::sql_type_of;
 use crate::named_row::{NamedRow, letter, oid, small, text, vector, yes};
 use crate::object_ids::{
-    PUBLIC_NAMESPACE_ID, check_constraint_id, primary_key_constraint_id, primary_key_index_id, table_object_id,
+    check_constraint_id, primary_key_constraint_id, primary_key_index_id, schema_object_id, table_object_id,
 };
 use crate::stored_types::{StoredType, stored_type};
 
 /// Bytes of a name (`NAMEDATALEN - 1`).
 const NAME_BYTES_MAX: usize = 63;
 
-/// The name of a table's primary key, which is also that of its index: `table_pkey`, and with a number if there is a table of this name.
-pub(crate) fn key_name(catalog: &Catalog, table: &str) -> String {
+/// The name of a table's primary key, which is also that of its index: `table_pkey`, and with a number if there is a table of this name in
+/// the same schema.
+pub(crate) fn key_name(catalog: &Catalog, table: &TableDef) -> String {
     let mut label = "_pkey".to_owned();
     for number in 1.. {
-        let name = shortened(table, NAME_BYTES_MAX - label.len()).to_owned() + &label;
-        if catalog.table(&name).is_none() {
+        let name = shortened(&table.name, NAME_BYTES_MAX - label.len()).to_owned() + &label;
+        if catalog.table_in(table.schema, &name).is_none() {
             return name;
         }
         label = format!("_pkey{number}");
@@ -56,7 +57,7 @@ fn checks(catalog: &Catalog) -> Vec<NamedRow> {
             rows.push(vec![
                 ("oid", oid(check_constraint_id(def.id, at))),
                 ("conname", text(&check.name)),
-                ("connamespace", oid(PUBLIC_NAMESPACE_ID)),
+                ("connamespace", oid(schema_object_id(def.schema))),
                 ("contype", letter(b'c')),
                 ("convalidated", Value::Bool(check.validated)),
                 ("conrelid", oid(table_object_id(def.id))),
@@ -77,8 +78,8 @@ fn keys(catalog: &Catalog) -> Vec<NamedRow> {
     let row = |def: &TableDef| {
         vec![
             ("oid", oid(primary_key_constraint_id(def.id))),
-            ("conname", text(&key_name(catalog, &def.name))),
-            ("connamespace", oid(PUBLIC_NAMESPACE_ID)),
+            ("conname", text(&key_name(catalog, def))),
+            ("connamespace", oid(schema_object_id(def.schema))),
             ("contype", letter(b'p')),
             ("convalidated", yes()),
             ("conrelid", oid(table_object_id(def.id))),

@@ -1,5 +1,6 @@
 //! `pg_class`: tables, sequences and the indexes of their primary keys.
 
+use braid_base::SchemaId;
 use braid_sql::Value;
 use braid_storage::{Catalog, SequenceDef, TableVersion};
 
@@ -7,8 +8,8 @@ use super::primary_keys::key_name;
 use super::sequences::SEQUENCE_COLUMNS;
 use crate::named_row::{NamedRow, letter, oid, small, text, yes};
 use crate::object_ids::{
-    BOOTSTRAP_ROLE_ID, BTREE_ACCESS_METHOD_ID, HEAP_ACCESS_METHOD_ID, PUBLIC_NAMESPACE_ID, SYSTEM_NAMESPACE_ID,
-    primary_key_index_id, server_view_id, table_object_id,
+    BOOTSTRAP_ROLE_ID, BTREE_ACCESS_METHOD_ID, HEAP_ACCESS_METHOD_ID, SYSTEM_NAMESPACE_ID, primary_key_index_id,
+    schema_object_id, server_view_id, table_object_id,
 };
 use crate::server_facts::{ServerFacts, ServerView};
 
@@ -18,24 +19,24 @@ const ROWS_PER_PAGE: u64 = 100;
 /// The rows of all tables and sequences, of their primary keys and of the server's views.
 pub(super) fn classes(catalog: &Catalog, facts: &dyn ServerFacts) -> Vec<NamedRow> {
     let keyed = catalog.tables().filter(|table| !table.def.primary_key.is_empty());
-    let tables = catalog.tables().map(|table| class_of_table(table));
+    let tables = catalog.tables().map(|table| class_of_table(catalog, table));
     let keys = keyed.map(|table| class_of_key(catalog, table));
     let views = facts.views();
-    let views = views.iter().enumerate().map(|(at, view)| class_of_view(at, view));
-    let sequences = catalog.sequences().map(|known| class_of_sequence(&known.definition));
+    let views = views.iter().enumerate().map(|(at, view)| class_of_view(catalog, at, view));
+    let sequences = catalog.sequences().map(|known| class_of_sequence(catalog, &known.definition));
     tables.chain(sequences).chain(keys).chain(views).collect()
 }
 
-fn class_of_view(at: usize, view: &ServerView) -> NamedRow {
-    let mut row = class(&view.name, server_view_id(at), view.columns.len());
+fn class_of_view(catalog: &Catalog, at: usize, view: &ServerView) -> NamedRow {
+    let mut row = class(catalog, (SchemaId::PUBLIC, &view.name), server_view_id(at), view.columns.len());
     row.retain(|(column, _)| !matches!(*column, "relnamespace" | "relfilenode"));
     row.extend([("relnamespace", oid(SYSTEM_NAMESPACE_ID)), ("relkind", letter(b'v')), ("relreplident", letter(b'n'))]);
     row
 }
 
-fn class_of_table(table: &TableVersion) -> NamedRow {
+fn class_of_table(catalog: &Catalog, table: &TableVersion) -> NamedRow {
     let def = &table.def;
-    let mut row = class(&def.name, table_object_id(def.id), def.columns.len());
+    let mut row = class(catalog, (def.schema, &def.name), table_object_id(def.id), def.columns.len());
     row.extend([
         ("relam", oid(HEAP_ACCESS_METHOD_ID)),
         ("relpages", pages(table.row_count())),
@@ -48,8 +49,8 @@ fn class_of_table(table: &TableVersion) -> NamedRow {
     row
 }
 
-fn class_of_sequence(def: &SequenceDef) -> NamedRow {
-    let mut row = class(&def.name, table_object_id(def.id), SEQUENCE_COLUMNS.len());
+fn class_of_sequence(catalog: &Catalog, def: &SequenceDef) -> NamedRow {
+    let mut row = class(catalog, (def.schema, &def.name), table_object_id(def.id), SEQUENCE_COLUMNS.len());
     row.extend([
         ("relpages", Value::Int4(1)),
         ("reltuples", Value::Float4(1.0)),
@@ -61,7 +62,8 @@ fn class_of_sequence(def: &SequenceDef) -> NamedRow {
 
 fn class_of_key(catalog: &Catalog, table: &TableVersion) -> NamedRow {
     let def = &table.def;
-    let mut row = class(&key_name(catalog, &def.name), primary_key_index_id(def.id), def.primary_key.len());
+    let mut row =
+        class(catalog, (def.schema, &key_name(catalog, def)), primary_key_index_id(def.id), def.primary_key.len());
     row.extend([
         ("relam", oid(BTREE_ACCESS_METHOD_ID)),
         ("relpages", Value::Int4(1)),
@@ -73,14 +75,15 @@ fn class_of_key(catalog: &Catalog, table: &TableVersion) -> NamedRow {
 }
 
 /// What tables and indexes have in common.
-fn class(name: &str, id: u32, column_count: usize) -> NamedRow {
+fn class(catalog: &Catalog, (schema, name): (SchemaId, &str), id: u32, column_count: usize) -> NamedRow {
+    let persistence = if catalog.is_temporary(schema) { b't' } else { b'p' };
     vec![
         ("oid", oid(id)),
         ("relname", text(name)),
-        ("relnamespace", oid(PUBLIC_NAMESPACE_ID)),
+        ("relnamespace", oid(schema_object_id(schema))),
         ("relowner", oid(BOOTSTRAP_ROLE_ID)),
         ("relfilenode", oid(id)),
-        ("relpersistence", letter(b'p')),
+        ("relpersistence", letter(persistence)),
         ("relnatts", small(column_count)),
         ("relispopulated", yes()),
     ]

@@ -45,7 +45,7 @@ pub(crate) async fn start(
 ) -> Result<Outcome, EngineError> {
     if let CopySubject::Table { name, .. } = &copy.subject {
         match named_table(context, &context.snapshot(), name)? {
-            named @ Named::Nothing(..) => drop(named.into_copied()?),
+            named @ (Named::Nothing(..) | Named::NoSchema(..)) => drop(named.into_copied()?),
             Named::Sequence(known) => {
                 let message = format!("cannot copy from sequence \"{}\"", known.definition.name);
                 return Err(EngineError::new(SqlState::WrongObjectType, message));

@@ -40,6 +40,12 @@ pub enum StatementKind {
     AlterType,
     /// DROP TYPE.
     DropType,
+    /// CREATE SCHEMA.
+    CreateSchema,
+    /// ALTER SCHEMA.
+    AlterSchema,
+    /// DROP SCHEMA.
+    DropSchema,
     /// CREATE SEQUENCE.
     CreateSequence,
     /// ALTER SEQUENCE.
@@ -102,6 +108,9 @@ impl StatementKind {
                 S::AlterType(_) => Self::AlterType,
                 S::Drop { object_type: ast::ObjectType::Type, .. } => Self::DropType,
                 S::Drop { object_type: ast::ObjectType::Sequence, .. } => Self::DropSequence,
+                S::CreateSchema { .. } => Self::CreateSchema,
+                S::AlterSchema(_) => Self::AlterSchema,
+                S::Drop { object_type: ast::ObjectType::Schema, .. } => Self::DropSchema,
                 S::Set(_) => Self::Set,
                 S::ShowVariable { .. } => Self::Show,
                 S::Reset(_) => Self::Reset,
@@ -122,10 +131,11 @@ impl StatementKind {
     /// Whether it changes the database.
     pub fn writes(self) -> bool {
         let is_of_types = matches!(self, Self::CreateType | Self::AlterType | Self::DropType);
+        let is_of_schemas = matches!(self, Self::CreateSchema | Self::AlterSchema | Self::DropSchema);
         let is_of_sequences = matches!(self, Self::CreateSequence | Self::AlterSequence | Self::DropSequence);
         let is_of_rows = self.changes_rows() || matches!(self, Self::Merge | Self::CopyFrom | Self::Truncate);
         let is_of_tables = matches!(self, Self::CreateTable | Self::AlterTable | Self::DropTable);
-        is_of_types || is_of_sequences || is_of_rows || is_of_tables
+        is_of_types || is_of_schemas || is_of_sequences || is_of_rows || is_of_tables
     }
 
     /// Whether it adds, changes or removes rows, and may return them.

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use braid_base::TableId;
+use braid_base::{SchemaId, TableId};
 use braid_storage::{
     AlteredRows, AppendedRows, Catalog, CatalogSequence, Locked, NewTable, RowDeletes, SequenceScope, TableAppender,
     TableDef, WriteSet,
@@ -100,8 +100,8 @@ impl StatementContext {
     ///
     /// # Errors
     /// If its name is taken, or it makes no sense.
-    pub fn create_and_append(&self, table: NewTable) -> Result<TableAppender, EngineError> {
-        Ok(self.database().store().write_set().create_and_append(&self.snapshot(), table)?)
+    pub fn create_and_append(&self, schema: SchemaId, table: NewTable) -> Result<TableAppender, EngineError> {
+        Ok(self.database().store().write_set().create_and_append_in(&self.snapshot(), schema, table)?)
     }
 
     /// Adds rows to the transaction, or commits them. Returns their number.
@@ -133,7 +133,7 @@ impl StatementContext {
             own.extend(committed);
             if !own.is_empty() {
                 let view = writes.view(&self.database().store().snapshot());
-                writes.delete_rows(&view, &table.name, &own)?;
+                writes.delete_rows(&view, table.id, &own)?;
             }
             for rows in appended {
                 writes.add_rows(rows).await?;

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use braid_base::{ColumnId, TableId};
+use braid_base::{ColumnId, SchemaId, TableId};
 use braid_sql::syntax::walk::{Rewrite, Tree};
 use braid_storage::{Catalog, CheckDef, NewTable, TableDef};
 use sqlparser::ast::{Expr, Ident};
@@ -12,7 +12,7 @@ use sqlparser::keywords::ALL_KEYWORDS;
 
 use super::definition::{WrittenCheck, condition_text};
 use crate::dml::row_checks::{bound_check, check_syntax};
-use crate::names::{NAME_BYTES_MAX, SCHEMA_NAME, fold};
+use crate::names::{NAME_BYTES_MAX, fold};
 use crate::statement_context::StatementContext;
 use crate::{EngineError, SqlState};
 
@@ -22,13 +22,14 @@ use crate::{EngineError, SqlState};
 /// Those of their conditions, and for a name that comes twice.
 pub(crate) fn checks_of_new_table(
     context: &StatementContext,
-    table: &NewTable,
+    (schema, table): (SchemaId, &NewTable),
     written: &[WrittenCheck],
 ) -> Result<Vec<CheckDef>, EngineError> {
     let NewTable { name, mut columns, primary_key } = table.clone();
     columns.iter_mut().zip(0..).for_each(|(column, id)| column.id = ColumnId(id));
     let next_column_id = u16::try_from(columns.len()).unwrap_or(u16::MAX);
-    let mut def = TableDef { id: TableId(u32::MAX), name, columns, primary_key, next_column_id, checks: Vec::new() };
+    let mut def =
+        TableDef { id: TableId(u32::MAX), schema, name, columns, primary_key, next_column_id, checks: Vec::new() };
     let named = written.iter().filter_map(|check| check.name.as_ref());
     let named: Vec<&String> = named.collect();
     if let Some(twice) = named.iter().enumerate().find(|(at, name)| named[..*at].contains(name)).map(|(_, name)| name) {
@@ -54,7 +55,8 @@ pub(crate) fn new_check(
     written: &WrittenCheck,
 ) -> Result<CheckDef, EngineError> {
     let mut condition = written.condition.clone();
-    condition.rewrite(&mut WithoutTable { table: &def.name });
+    let schema = catalog.schema_name(def.schema).unwrap_or_default();
+    condition.rewrite(&mut WithoutTable { schema, table: &def.name });
     let condition = condition_text(&condition)?;
     let given = written.name.clone().unwrap_or_default();
     if def.checks.iter().any(|check| check.name == given) {
@@ -110,6 +112,7 @@ pub(crate) fn with_renamed_column(check: &CheckDef, from: &str, to: &str) -> Res
 
 /// Takes the name of the table away.
 struct WithoutTable<'a> {
+    schema: &'a str,
     table: &'a str,
 }
 
@@ -118,7 +121,7 @@ impl Rewrite for WithoutTable<'_> {
         let Expr::CompoundIdentifier(parts) = expression else { return };
         let column = match &parts[..] {
             [table, column] if fold(table) == self.table => column,
-            [schema, table, column] if fold(schema) == SCHEMA_NAME && fold(table) == self.table => column,
+            [schema, table, column] if fold(schema) == self.schema && fold(table) == self.table => column,
             _ => return,
         };
         *expression = Expr::Identifier(column.clone());

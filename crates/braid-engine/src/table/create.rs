@@ -1,5 +1,6 @@
 //! CREATE TABLE and CREATE TABLE AS.
 
+use braid_base::SchemaId;
 use braid_storage::{ColumnDef, NewTable};
 use sqlparser::ast::{CreateTable, Ident};
 
@@ -13,7 +14,7 @@ use crate::names::columns_named;
 use crate::notices::Notice;
 use crate::sequences::OwnSequences;
 use crate::statement_context::StatementContext;
-use crate::table_names::created_table;
+use crate::table_names::{NewName, new_name};
 use crate::{EngineError, Outcome, SqlState, Statement};
 
 /// Whether CREATE TABLE AS stores the query's rows or only its columns.
@@ -28,8 +29,8 @@ pub(crate) enum Rows {
 /// CREATE TABLE with columns.
 pub(crate) async fn create_table(context: &StatementContext, create: &CreateTable) -> Result<Outcome, EngineError> {
     let unenforced = UnenforcedKeys::of(&context.settings());
-    let name = created_table(context, &create.name)?;
-    if create.if_not_exists && exists(context, &name) {
+    let NewName { schema, name } = new_name(context, &create.name)?;
+    if create.if_not_exists && exists(context, schema, &name) {
         return Ok(skipped(context, &name, "CREATE TABLE"));
     }
     let facts = StatementFacts::of(context);
@@ -39,8 +40,8 @@ pub(crate) async fn create_table(context: &StatementContext, create: &CreateTabl
         return Err(EngineError::unsupported("a table without columns is not supported"));
     }
     check_defaults(context, &table.columns)?;
-    let checks = checks_of_new_table(context, &table, &checks)?;
-    match context.change(|writes, view| own.create_table(writes, view, (table, checks), &facts)).await {
+    let checks = checks_of_new_table(context, (schema, &table), &checks)?;
+    match context.change(|writes, view| own.create_table(writes, view, (schema, table, checks), &facts)).await {
         // Another session has created it meanwhile.
         Err(error) if create.if_not_exists && error.state() == SqlState::DuplicateTable => {}
         created => drop(created?),
@@ -57,8 +58,8 @@ pub(crate) async fn create_table_as(
     parameters: &BoundParameters,
 ) -> Result<Outcome, EngineError> {
     check_clauses(create)?;
-    let name = created_table(context, &create.name)?;
-    if exists(context, &name) {
+    let NewName { schema, name } = new_name(context, &create.name)?;
+    if exists(context, schema, &name) {
         if create.if_not_exists {
             return Ok(skipped(context, &name, "CREATE TABLE AS"));
         }
@@ -73,11 +74,11 @@ pub(crate) async fn create_table_as(
     if wanted == Rows::None {
         let columns = front_end::table_columns(context, statement, parameters).await?;
         let table = table_of(name, columns)?;
-        context.change(|writes, view| writes.create_table(view, table)).await?;
+        context.change(|writes, view| writes.create_checked_table(view, (schema, table), Vec::new())).await?;
         return Ok(Outcome::done("CREATE TABLE AS"));
     }
     let TableOfQuery { columns, mut rows } = front_end::start_table(context, statement, parameters).await?;
-    let mut appender = context.create_and_append(table_of(name, columns)?)?;
+    let mut appender = context.create_and_append(schema, table_of(name, columns)?)?;
     let assignment = Assignment::new(appender.def(), &context.settings());
     while let Some(batch) = rows.next().await {
         appender.append(assignment.convert_all(&batch?)?).await?;
@@ -95,8 +96,8 @@ fn table_of(name: String, columns: Vec<ColumnDef>) -> Result<NewTable, EngineErr
     Ok(table)
 }
 
-fn exists(context: &StatementContext, table: &str) -> bool {
-    context.snapshot().has_relation(table)
+fn exists(context: &StatementContext, schema: SchemaId, table: &str) -> bool {
+    context.snapshot().has_relation(schema, table)
 }
 
 /// Tells the client that a table of this name exists.

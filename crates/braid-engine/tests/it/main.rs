@@ -21,6 +21,7 @@ mod prepared_statements;
 mod queries;
 mod result_cache;
 mod returning;
+mod schemas;
 mod sequences;
 mod sessions;
 mod shared_operators;

@@ -1,7 +1,7 @@
 //! Round trips, damage, and forgeries whose checksum holds.
 
 use braid_base::enum_types::{EnumLabel, EnumType, FIRST_TYPE_OID, TYPE_OID_END};
-use braid_base::{CHUNK_ROWS, ColumnId, EnumTypeRef, Random, SeededRandom, TableId};
+use braid_base::{CHUNK_ROWS, ColumnId, EnumTypeRef, Random, SchemaId, SeededRandom, TableId};
 use braid_testing::cases;
 
 use super::*;
@@ -13,6 +13,7 @@ use crate::{
 mod columns;
 mod old_versions;
 mod records;
+mod schemas;
 mod sequences;
 
 const ALL_TYPES: [ColumnType; 20] = [
@@ -127,7 +128,8 @@ fn random_table(id: u32, sequence: u64, random: &mut SeededRandom) -> ManifestTa
     let primary_key = if random.chance(1, 2) { vec![ColumnId(0)] } else { Vec::new() };
     let next_column_id = columns.len() as u16;
     let (id, name, checks) = (TableId(id), format!("table {id}"), random_checks(random));
-    let def = TableDef { id, name, columns, primary_key, next_column_id, checks };
+    let schema = SchemaId::PUBLIC;
+    let def = TableDef { id, schema, name, columns, primary_key, next_column_id, checks };
     let chunks: Vec<ManifestChunk> = (0..random.below(5) as u32)
         .map(|i| {
             let row_count = 1 + random.below(CHUNK_ROWS as u64) as u32;
@@ -155,8 +157,16 @@ fn random_manifest(random: &mut SeededRandom) -> Manifest {
         }
     }
     let next_ids = NextIds { type_oid: FIRST_TYPE_OID + 400, ..NEXT_IDS };
-    let sequences = (0..random.below(4) as u32).map(|i| sequences::random_sequence(2 * i, random)).collect();
-    Manifest { sequence, next_ids, log_number: random.next_u64(), types, sequences, tables }
+    let mut sequences: Vec<_> =
+        (0..random.below(4) as u32).map(|i| sequences::random_sequence(2 * i, random)).collect();
+    let schemas = schemas::random_schemas(random);
+    let mut any_schema = || match random.below(1 + schemas.len() as u64) as usize {
+        0 => SchemaId::PUBLIC,
+        at => schemas[at - 1].id,
+    };
+    tables.iter_mut().for_each(|table| table.def.schema = any_schema());
+    sequences.iter_mut().for_each(|known| known.def.schema = any_schema());
+    Manifest { sequence, next_ids, log_number: random.next_u64(), types, schemas, sequences, tables }
 }
 
 const NEXT_IDS: NextIds = NextIds { file: 1000, table: 10, type_oid: FIRST_TYPE_OID };
@@ -168,6 +178,7 @@ fn manifest_of(table: ManifestTable) -> Manifest {
         next_ids: NEXT_IDS,
         log_number: 0,
         types: Vec::new(),
+        schemas: Vec::new(),
         sequences: Vec::new(),
         tables: vec![table],
     }
@@ -301,7 +312,9 @@ fn forged_relations_are_refused() {
     };
     refused("table id not given out", &|m| m.next_ids.table = m.tables[last].def.id.0);
     refused("file id not given out", &|m| m.next_ids.file = 11);
-    refused("twice the same name", &|m| m.tables[1].def.name = m.tables[0].def.name.clone());
+    refused("twice the same name", &|m| {
+        (m.tables[1].def.name, m.tables[1].def.schema) = (m.tables[0].def.name.clone(), m.tables[0].def.schema);
+    });
     refused("twice the same id", &|m| m.tables[1].def.id = m.tables[0].def.id);
     refused("newer than its manifest", &|m| m.tables[0].sequence = m.sequence + 1);
     refused("chunk id not given out", &|m| m.tables[with_chunks].next_chunk_id = 3);
@@ -471,7 +484,9 @@ fn forged_types_are_refused() {
     refused("twice the same name", &|m| m.types[1].name = m.types[0].name.clone());
     refused("an array type called like a type", &|m| m.types[1].array_name = m.types[0].name.clone());
     refused("no name", &|m| m.types[0].name.clear());
-    refused("a table called like a type", &|m| m.tables[0].def.name = m.types[1].name.clone());
+    refused("a table called like a type", &|m| {
+        (m.tables[0].def.name, m.tables[0].def.schema) = (m.types[1].name.clone(), SchemaId::PUBLIC);
+    });
     refused("labels out of order", &|m| m.types[0].labels.reverse());
     refused("twice the same key", &|m| m.types[0].labels[1].key = 1);
     refused("twice the same label", &|m| m.types[0].labels[1].text = "a".into());

@@ -90,7 +90,10 @@ impl WriteSet {
 
     /// Whether a table, sequence or type may get a name that it did not have: others may have taken it.
     fn may_name(&self) -> bool {
-        self.types.is_some() || self.sequences.has_changes() || self.tables.values().any(TableWrites::may_name)
+        self.types.is_some()
+            || !self.schemas.is_empty()
+            || self.sequences.has_changes()
+            || self.tables.values().any(TableWrites::may_name)
     }
 
     /// The next state.
@@ -100,6 +103,9 @@ impl WriteSet {
         let (mut added, mut removed) = (Vec::new(), Vec::new());
         if let Some(types) = &self.types {
             catalog.set_types(types.committed_on(newest.types_by_oid())?);
+        }
+        if !self.schemas.is_empty() {
+            catalog.set_schemas(self.schemas.committed_on(newest.schemas_by_id())?);
         }
         let is_gone = |(_, writes): &(&TableId, &TableWrites)| writes.base == Base::Dropped;
         for (id, writes) in self.tables.iter().filter(is_gone) {
@@ -111,7 +117,7 @@ impl WriteSet {
             catalog.remove(*id);
         }
         for (id, writes) in self.tables.iter().filter(|table| !is_gone(table)) {
-            if writes.may_name() && catalog.table(&writes.def.name).is_some() {
+            if writes.may_name() && catalog.table_in(writes.def.schema, &writes.def.name).is_some() {
                 return Err(StoreError::TableExists { table: writes.def.name.clone() });
             }
             let written = written.remove(id).expect("each table's rows are written");
@@ -130,6 +136,12 @@ impl WriteSet {
         }
         if self.may_name() {
             catalog.check_names()?;
+        }
+        if self.changes_lasting_names(newest) {
+            catalog.note_changed_names();
+        }
+        if self.schemas.has_lasting() {
+            catalog.note_changed_schemas();
         }
         if let Some(known) =
             self.types.iter().flat_map(|types| types.removed()).find(|known| is_used(&catalog, known.id))

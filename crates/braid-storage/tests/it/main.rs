@@ -14,6 +14,7 @@ mod model;
 mod numeric_columns;
 mod opening;
 mod power_cuts;
+mod schemas;
 mod sequences;
 mod test_table;
 mod write_sets;

@@ -49,7 +49,7 @@ pub(crate) async fn alter_table(
     context.settle_writes().await?;
     let states = context.states();
     let def = match named_table(context, &states.1, &alter.name)? {
-        Named::Nothing(_, table) if alter.if_exists => {
+        Named::Nothing(_, table) | Named::NoSchema(_, table) if alter.if_exists => {
             let what = format!("relation \"{table}\" does not exist");
             context.raise(Notice::skipping(SqlState::SuccessfulCompletion, &what));
             return Ok(Outcome::done("ALTER TABLE"));

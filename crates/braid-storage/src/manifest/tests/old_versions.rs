@@ -56,7 +56,7 @@ fn section_of_version_4(table: &ManifestTable) -> Vec<u8> {
         copy.copy(column.default.as_ref().map_or(0, |default| 4 + default.len()));
     }
     copy.copy(2 + 2 * table.def.primary_key.len());
-    copy.skip(2);
+    copy.skip(4 + 2);
     copy.copy(4);
     for chunk in &table.chunks {
         copy.copy(4 + 4 + 8);
@@ -81,17 +81,17 @@ fn encode_version_4(manifest: &Manifest) -> Vec<u8> {
     // There were no logs.
     bytes.drain(HEADER_BYTES..HEADER_BYTES + 8);
     bytes.append(&mut section_of_version_4(&manifest.tables[0]));
-    remove_sequences(&mut bytes);
+    remove_schemas_and_sequences(&mut bytes);
     bytes[8] = 4;
     reseal(&mut bytes);
     bytes
 }
 
-/// Removes the sequences of a manifest without logs that has neither types nor sequences: of versions before 6.
-fn remove_sequences(bytes: &mut Vec<u8>) {
-    let sequences = HEADER_BYTES + 8..HEADER_BYTES + 12;
-    assert_eq!(bytes[sequences.clone()], [0; 4], "there are no sequences");
-    bytes.drain(sequences);
+/// Removes the schemas and sequences of a manifest without logs that has neither types nor any of them: of versions before 6.
+fn remove_schemas_and_sequences(bytes: &mut Vec<u8>) {
+    let removed = HEADER_BYTES + 8..HEADER_BYTES + 16;
+    assert_eq!(bytes[removed.clone()], [0; 8], "there are neither schemas nor sequences");
+    bytes.drain(removed);
 }
 
 /// A table whose segments hold no encoded numerics as integers, as there were none before version 3.
@@ -142,18 +142,19 @@ fn encode_version_5(manifest: &Manifest) -> Vec<u8> {
         table.encode()
     };
     let (section, first) = (table.encode(), bytes.len() - table.encode().len());
+    // The schema's id is before the number of check constraints.
     let count = section.iter().zip(&with_a_check).position(|(without, with)| without != with).unwrap();
-    bytes.drain(first + count..first + count + 2);
+    bytes.drain(first + count - 4..first + count + 2);
     // There were no logs.
     bytes.drain(HEADER_BYTES..HEADER_BYTES + 8);
-    remove_sequences(&mut bytes);
+    remove_schemas_and_sequences(&mut bytes);
     bytes[8] = 5;
     reseal(&mut bytes);
     bytes
 }
 
 #[test]
-fn version_5_is_read_and_has_no_check_constraints_no_log_and_no_sequences() {
+fn version_5_is_read_and_has_no_check_constraints_no_log_no_schemas_and_no_sequences() {
     for case in cases!(0..50) {
         let manifest = manifest_of(table_in_files(&mut case.random()));
         assert_eq!(Manifest::decode(&encode_version_5(&manifest)), Ok(manifest));

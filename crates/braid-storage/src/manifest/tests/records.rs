@@ -13,6 +13,7 @@ fn state_before(manifest: &Manifest) -> Manifest {
         sequence: manifest.sequence - 1,
         next_ids,
         types: Vec::new(),
+        schemas: Vec::new(),
         sequences: Vec::new(),
         tables: Vec::new(),
         ..manifest.clone()
@@ -34,6 +35,7 @@ fn record_of(manifest: &Manifest) -> CommitRecord {
         sequence: manifest.sequence,
         next_ids: manifest.next_ids,
         types: Some(manifest.types.iter().cloned().map(Arc::new).collect()),
+        schemas: Some(manifest.schemas.iter().cloned().map(Arc::new).collect()),
         sequences: Some(manifest.sequences.iter().map(|known| (Arc::new(known.def.clone()), known.state)).collect()),
         dropped: Vec::new(),
         changed: manifest.tables.iter().map(change).collect(),
