@@ -64,29 +64,65 @@ pub(crate) struct NewName {
     pub name: String,
 }
 
-/// The name of a relation that is to be created.
+/// How long a relation is kept that is created.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Persistence {
+    /// Until it is dropped, if its schema is not temporary.
+    Lasting,
+    /// Until the session ends.
+    Temporary,
+}
+
+/// The name of a relation that is to be created. The session's temporary schema is created if it is the first one in it.
 ///
 /// # Errors
 /// If it would be in a schema in which none are created.
-pub(crate) fn new_name(context: &StatementContext, name: &ObjectName) -> Result<NewName, EngineError> {
+pub(crate) async fn new_name(
+    context: &StatementContext,
+    name: &ObjectName,
+    persistence: Persistence,
+) -> Result<NewName, EngineError> {
     let (written, name) = table_parts(name, context.database_name())?;
+    let schema = match creation_schema(context, written, &name, persistence)? {
+        Some(schema) => schema,
+        None => context.make_temporary_schema().await?,
+    };
+    Ok(NewName { schema, name })
+}
+
+/// The schema in which a relation is created; `None` for the session's temporary schema.
+fn creation_schema(
+    context: &StatementContext,
+    written: Option<String>,
+    name: &str,
+    persistence: Persistence,
+) -> Result<Option<SchemaId>, EngineError> {
     let snapshot = context.snapshot();
-    let path = context.search_path_in(&snapshot);
-    let schema = match (written.as_deref(), path.creation_schema()) {
-        (Some(written), _) | (None, CreationSchema::Named(written)) => written,
-        (None, CreationSchema::Temporary) => TEMPORARY_SCHEMA,
+    let is_temporary = persistence == Persistence::Temporary;
+    let named = match (written, context.search_path_in(&snapshot).creation_schema()) {
+        (None, _) if is_temporary => return Ok(None),
+        (None, CreationSchema::Temporary) => return Ok(None),
+        (Some(written), _) if written == TEMPORARY_SCHEMA => return Ok(None),
+        (Some(written), _) => written,
+        (None, CreationSchema::Named(first)) => first.to_owned(),
         (None, CreationSchema::None) => {
             return Err(EngineError::new(SqlState::InvalidSchemaName, "no schema has been selected to create in"));
         }
     };
-    match context.schema_of_users(&snapshot, schema)? {
-        Some(schema) => Ok(NewName { schema, name }),
-        None if !is_built_in(schema) => Err(no_schema(schema)),
-        None if schema == "information_schema" => {
+    let wrong = |message: &str| Err(EngineError::new(SqlState::InvalidTableDefinition, message));
+    match snapshot.schema_named(&named) {
+        Some(id) if context.temporary_schema(&snapshot) == Some(id) => Ok(Some(id)),
+        Some(id) if snapshot.is_temporary(id) => {
+            wrong("cannot create relations in temporary schemas of other sessions")
+        }
+        None if !is_built_in(&named) => Err(no_schema(&named)),
+        _ if is_temporary => wrong("cannot create temporary relation in non-temporary schema"),
+        Some(id) => Ok(Some(id)),
+        None if named == "information_schema" => {
             Err(EngineError::unsupported("tables in information_schema are not supported"))
         }
         None => {
-            let message = format!("permission denied to create \"{schema}.{name}\"");
+            let message = format!("permission denied to create \"{named}.{name}\"");
             Err(EngineError::new(SqlState::InsufficientPrivilege, message)
                 .with_detail("System catalog modifications are currently disallowed."))
         }

@@ -182,6 +182,13 @@ impl Catalog {
         self.table_in(schema, name).is_some() || self.sequence_in(schema, name).is_some()
     }
 
+    /// The names of all tables and sequences of a schema.
+    pub fn names_in(&self, schema: SchemaId) -> impl Iterator<Item = &str> {
+        let tables = self.ids.get(&schema).into_iter().flat_map(|ids| ids.keys().map(String::as_str));
+        let sequences = self.sequences.values().filter(move |known| known.definition.schema == schema);
+        tables.chain(sequences.map(|known| &*known.definition.name))
+    }
+
     /// The columns of an enumerated type, with their tables.
     pub fn columns_of_type(&self, id: EnumTypeId) -> impl Iterator<Item = (&TableDef, &ColumnDef)> {
         let columns =

@@ -30,6 +30,7 @@
 //! | `store` | a data directory that is open: its tables |
 //! | `column_changes`, `column_change_error` | ALTER TABLE of columns |
 //! | `type_changes` | CREATE, ALTER and DROP TYPE |
+//! | `schemas`, `schema_names` | schemas; those of a state, by name and by id |
 //! | `sequences` | sequences: definitions, and where they stand |
 //! | `sequence_numbers`, `sequence_changes` | numbers given out; CREATE, ALTER and DROP SEQUENCE |
 //! | `table_appender` | rows on their way into a table |
@@ -64,6 +65,7 @@ mod row_conflict;
 mod row_deletion;
 mod row_locks;
 pub mod scalar;
+mod schema_names;
 mod schemas;
 mod sections;
 mod segment;

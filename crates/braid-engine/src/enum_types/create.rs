@@ -6,7 +6,7 @@ use sqlparser::ast::{Ident, ObjectName, UserDefinedTypeRepresentation};
 use super::change::change_types;
 use super::labels::{array_name, check_length, free_name, label_of};
 use crate::statement_context::StatementContext;
-use crate::table_names::{NewName, new_name};
+use crate::table_names::{NewName, Persistence, new_name};
 use crate::{EngineError, Outcome, SqlState};
 
 /// Creates an enumerated type.
@@ -21,7 +21,7 @@ pub(crate) async fn create_type(
     let Some(UserDefinedTypeRepresentation::Enum { labels }) = representation else {
         return Err(EngineError::unsupported("types other than enumerated types are not supported"));
     };
-    let NewName { schema, name } = new_name(context, name)?;
+    let NewName { schema, name } = new_name(context, name, Persistence::Lasting).await?;
     if schema != SchemaId::PUBLIC {
         return Err(EngineError::unsupported("types in other schemas than public are not supported"));
     }

@@ -140,6 +140,9 @@ pub(super) fn key(
     }
     let zone = settings.get("TimeZone").unwrap_or_default();
     let snapshot = context.snapshot();
+    if may_name_temporary(context, &snapshot, &scanned.template) {
+        return Err(TemplatesOff::TemporaryRelations);
+    }
     let path = path_in_key(context, &snapshot);
     let mut key = format!("{}\0{zone}\0{path}", scanned.template);
     for sql_type in params.types() {
@@ -167,6 +170,15 @@ fn path_in_key(context: &StatementContext, snapshot: &Catalog) -> String {
     }
 }
 
+/// Whether a text may name one of the session's temporary relations, which nobody else knows by the name: one occurs in it, or could.
+fn may_name_temporary(context: &StatementContext, snapshot: &Catalog, text: &str) -> bool {
+    let Some(own) = context.temporary_schema(snapshot) else { return false };
+    let text = text.to_lowercase();
+    let occurs = |name: &str| text.contains(&name.replace('"', "\"\"").to_lowercase());
+    // Names with escapes are written in other ways.
+    text.contains("u&\"") || snapshot.names_in(own).any(occurs)
+}
+
 /// Why no statement of a session has a template.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TemplatesOff {
@@ -174,6 +186,8 @@ pub(crate) enum TemplatesOff {
     Setting,
     /// Joins are not in the cheapest order.
     JoinOrder,
+    /// It may name a temporary relation, which plans of others must not know.
+    TemporaryRelations,
     /// The transaction has changed something, which plans of others must not know.
     OwnWrites,
 }

@@ -2,7 +2,7 @@
 //!
 //! Such a column becomes one of an integer type that is NOT NULL, whose default takes the next number of a sequence that the column owns.
 
-use braid_base::SchemaId;
+use braid_base::{SchemaId, TableId};
 use braid_catalog::object_ids::table_object_id;
 use braid_sql::binder::type_of_syntax;
 use braid_sql::functions::SessionFacts;
@@ -78,7 +78,7 @@ impl OwnSequences {
         view: &Catalog,
         (schema, mut table, checks): (SchemaId, NewTable, Vec<CheckDef>),
         session: &dyn SessionFacts,
-    ) -> Result<(), EngineError> {
+    ) -> Result<TableId, EngineError> {
         let mut defined: Vec<Defined<'_>> = Vec::with_capacity(self.sequences.len());
         for own in &self.sequences {
             let id = writes.new_relation_id();
@@ -94,14 +94,14 @@ impl OwnSequences {
         }
         let def = writes.create_checked_table(view, (schema, table), checks)?;
         if defined.is_empty() {
-            return Ok(());
+            return Ok(def.id);
         }
         writes.change_sequences(view, |changes| {
             for (own, (mut sequence, state)) in defined {
                 (sequence.owner, sequence.schema) = (Some(owner(&def, own)), schema);
                 changes.restart(sequence, state)?;
             }
-            Ok(())
+            Ok(def.id)
         })
     }
 }

@@ -10,7 +10,7 @@ use crate::names::fold;
 use crate::notices::Notice;
 use crate::statement::SequenceOption;
 use crate::statement_context::StatementContext;
-use crate::table_names::{NewName, named_table, new_name};
+use crate::table_names::{NewName, Persistence, named_table, new_name};
 use crate::{EngineError, Outcome, SqlState};
 
 /// Creates a sequence.
@@ -19,11 +19,11 @@ use crate::{EngineError, Outcome, SqlState};
 /// For a name that is taken, options that do not fit together, and an owner that does not exist.
 pub(crate) async fn create_sequence(
     context: &StatementContext,
-    name: &ObjectName,
+    (name, persistence): (&ObjectName, Persistence),
     written: &[SequenceOption],
     if_not_exists: bool,
 ) -> Result<Outcome, EngineError> {
-    let NewName { schema, name } = new_name(context, name)?;
+    let NewName { schema, name } = new_name(context, name, persistence).await?;
     if if_not_exists && context.snapshot().has_relation(schema, &name) {
         context.raise(Notice::skipping(SqlState::DuplicateTable, &format!("relation \"{name}\" already exists")));
         return Ok(Outcome::done("CREATE SEQUENCE"));

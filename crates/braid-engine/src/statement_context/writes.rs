@@ -177,6 +177,7 @@ impl StatementContext {
         def: TableDef,
         rows: AlteredRows,
     ) -> Result<(), EngineError> {
+        self.check_lasting(view, def.schema, &def.columns)?;
         let mut writes = self.take_writes();
         writes.alter_table((committed, view), def, rows).await?;
         self.shared.state.lock().transaction.put_writes(writes);
@@ -201,7 +202,7 @@ impl StatementContext {
     }
 
     /// Keeps changes until the end of the transaction, or commits them.
-    async fn keep(&self, writes: WriteSet) -> Result<(), EngineError> {
+    async fn keep(&self, mut writes: WriteSet) -> Result<(), EngineError> {
         {
             let mut state = self.shared.state.lock();
             if state.is_in_transaction() {
@@ -209,6 +210,7 @@ impl StatementContext {
                 return Ok(());
             }
         }
+        self.end_temporary(&mut writes)?;
         to_the_end(writes.commit()).await?;
         Ok(())
     }

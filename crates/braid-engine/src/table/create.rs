@@ -14,7 +14,7 @@ use crate::names::columns_named;
 use crate::notices::Notice;
 use crate::sequences::OwnSequences;
 use crate::statement_context::StatementContext;
-use crate::table_names::{NewName, new_name};
+use crate::table_names::{NewName, Persistence, new_name};
 use crate::{EngineError, Outcome, SqlState, Statement};
 
 /// Whether CREATE TABLE AS stores the query's rows or only its columns.
@@ -29,7 +29,7 @@ pub(crate) enum Rows {
 /// CREATE TABLE with columns.
 pub(crate) async fn create_table(context: &StatementContext, create: &CreateTable) -> Result<Outcome, EngineError> {
     let unenforced = UnenforcedKeys::of(&context.settings());
-    let NewName { schema, name } = new_name(context, &create.name)?;
+    let NewName { schema, name } = created_name(context, create).await?;
     if create.if_not_exists && exists(context, schema, &name) {
         return Ok(skipped(context, &name, "CREATE TABLE"));
     }
@@ -40,12 +40,14 @@ pub(crate) async fn create_table(context: &StatementContext, create: &CreateTabl
         return Err(EngineError::unsupported("a table without columns is not supported"));
     }
     check_defaults(context, &table.columns)?;
+    context.check_lasting(&context.snapshot(), schema, &table.columns)?;
     let checks = checks_of_new_table(context, (schema, &table), &checks)?;
     match context.change(|writes, view| own.create_table(writes, view, (schema, table, checks), &facts)).await {
         // Another session has created it meanwhile.
         Err(error) if create.if_not_exists && error.state() == SqlState::DuplicateTable => {}
-        created => drop(created?),
+        created => context.note_on_commit(created?, create.on_commit),
     }
+    context.end_statement().await?;
     Ok(Outcome::done("CREATE TABLE"))
 }
 
@@ -58,7 +60,7 @@ pub(crate) async fn create_table_as(
     parameters: &BoundParameters,
 ) -> Result<Outcome, EngineError> {
     check_clauses(create)?;
-    let NewName { schema, name } = new_name(context, &create.name)?;
+    let NewName { schema, name } = created_name(context, create).await?;
     if exists(context, schema, &name) {
         if create.if_not_exists {
             return Ok(skipped(context, &name, "CREATE TABLE AS"));
@@ -74,7 +76,9 @@ pub(crate) async fn create_table_as(
     if wanted == Rows::None {
         let columns = front_end::table_columns(context, statement, parameters).await?;
         let table = table_of(name, columns)?;
-        context.change(|writes, view| writes.create_checked_table(view, (schema, table), Vec::new())).await?;
+        let change = context.change(|writes, view| writes.create_checked_table(view, (schema, table), Vec::new()));
+        context.note_on_commit(change.await?.id, create.on_commit);
+        context.end_statement().await?;
         return Ok(Outcome::done("CREATE TABLE AS"));
     }
     let TableOfQuery { columns, mut rows } = front_end::start_table(context, statement, parameters).await?;
@@ -83,6 +87,7 @@ pub(crate) async fn create_table_as(
     while let Some(batch) = rows.next().await {
         appender.append(assignment.convert_all(&batch?)?).await?;
     }
+    context.note_on_commit(appender.def().id, create.on_commit);
     let row_count = context.add_rows(appender).await?;
     Ok(Outcome::done(format!("SELECT {row_count}")))
 }
@@ -94,6 +99,17 @@ fn table_of(name: String, columns: Vec<ColumnDef>) -> Result<NewTable, EngineErr
     // This check finds duplicate names.
     columns_named(&table.name, &table.columns, &names)?;
     Ok(table)
+}
+
+/// The name of the table, and its schema.
+async fn created_name(context: &StatementContext, create: &CreateTable) -> Result<NewName, EngineError> {
+    let persistence = if create.temporary { Persistence::Temporary } else { Persistence::Lasting };
+    let name = new_name(context, &create.name, persistence).await?;
+    if create.on_commit.is_some() && !context.snapshot().is_temporary(name.schema) {
+        let message = "ON COMMIT can only be used on temporary tables";
+        return Err(EngineError::new(SqlState::InvalidTableDefinition, message));
+    }
+    Ok(name)
 }
 
 fn exists(context: &StatementContext, schema: SchemaId, table: &str) -> bool {

@@ -31,5 +31,6 @@ mod slow_readers;
 mod system_tables;
 mod tables;
 mod templates;
+mod temporary_tables;
 mod test_db;
 mod transactions;
