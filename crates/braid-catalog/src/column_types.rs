@@ -3,7 +3,7 @@
 use braid_base::EnumTypeRef;
 use braid_sql::SqlType;
 use braid_sql::pg_catalog::{TypeId, pg_catalog};
-use braid_storage::ColumnType;
+use braid_storage::{Catalog, ColumnType};
 
 /// Digits of a column of `numeric` without precision that CREATE TABLE AS of earlier versions made of values of one scale. All other
 /// columns of numerics of more than 37 digits, or with any number of them, have encoded values.
@@ -43,6 +43,20 @@ pub fn sql_type_of(column_type: ColumnType) -> SqlType {
         ColumnType::Enum(enum_type) => SqlType::of(TypeId::of_enum(enum_type.opened())),
         ColumnType::Encoded { type_oid, modifier } => SqlType { id: TypeId(type_oid), modifier },
     }
+}
+
+/// The type with this oid: one of the system's, or an enumerated type of a catalog, or an array type of one.
+pub fn type_of_oid(catalog: &Catalog, oid: u32) -> TypeId {
+    own_type_of_oid(catalog, oid).unwrap_or(TypeId(oid))
+}
+
+/// The enumerated type with this oid, or the array type of one.
+pub fn own_type_of_oid(catalog: &Catalog, oid: u32) -> Option<TypeId> {
+    catalog.enum_types().find_map(|known| match oid {
+        oid if known.definition.oid == oid => Some(TypeId::of_enum(known.id)),
+        oid if known.definition.array_oid == oid => Some(TypeId::of_enum_array(known.id)),
+        _ => None,
+    })
 }
 
 /// Lengths are at most 10 485 760; a manifest that says more has the largest modifier.

@@ -9,6 +9,7 @@
 //! | [`functions`] | functions over the relations, as queries in place of calls |
 //! | [`snapshot`] | the rows of a relation in one state of the database |
 //! | [`sources`] | rows about tables of users, and about the server |
+//! | [`view_texts`] | the texts of users' views under the present names |
 //! | [`names`] | names of relations, schemas and roles |
 //! | [`named_row`] | values by the names of their columns into a row |
 //! | [`relations`] | the relations: columns, kinds, texts of views |
@@ -37,6 +38,7 @@ mod sources;
 mod stored_rows;
 mod stored_types;
 mod stored_values;
+mod view_texts;
 
 pub use names::CatalogNames;
 pub use relations::{RelationColumn, RelationKind, SystemRelation, relation, relation_by_id, relations};

@@ -7,8 +7,9 @@ use braid_sql::SearchPath;
 use braid_sql::functions::ObjectNames;
 use braid_sql::pg_catalog::TypeId;
 use braid_sql::search_path::{PUBLIC_SCHEMA, SYSTEM_SCHEMA, TEMPORARY_SCHEMA};
-use braid_storage::{Catalog, ChunkMeta, TableVersion};
+use braid_storage::{Catalog, ChunkMeta, TableVersion, ViewDef};
 
+use crate::column_types::own_type_of_oid;
 use crate::object_ids::{
     BOOTSTRAP_ROLE_ID, primary_key_index_id, schema_object_id, server_view_id, table_object_id, table_of_object_id,
 };
@@ -38,9 +39,16 @@ impl CatalogNames {
 
     fn user_relation(&self, schema: SchemaId, name: &str) -> Option<u32> {
         let key = || self.keys().find(|(_, of, key)| *of == schema && key == name).map(|(id, _, _)| id);
-        let sequence = || self.catalog.sequence_in(schema, name).map(|known| table_object_id(known.definition.id));
-        let table = self.catalog.table_in(schema, name).map(|table| table_object_id(table.def.id));
-        table.or_else(sequence).or_else(key)
+        let table = self.catalog.table_in(schema, name).map(|table| table.def.id);
+        let view = || self.catalog.view_in(schema, name).map(|view| view.id);
+        let sequence = || self.catalog.sequence_in(schema, name).map(|known| known.definition.id);
+        table.or_else(view).or_else(sequence).map(table_object_id).or_else(key)
+    }
+
+    /// A view of users without rows of its own.
+    fn view(&self, id: u32) -> Option<&ViewDef> {
+        let view = table_of_object_id(id).and_then(|view| self.catalog.view_by_id(view));
+        view.map(Arc::as_ref).filter(|view| !view.is_materialized())
     }
 
     /// The schema of users that a name means.
@@ -93,6 +101,9 @@ impl ObjectNames for CatalogNames {
         if let Some(sequence) = table_of_object_id(id).and_then(|id| self.catalog.sequence_by_id(id)) {
             return Some(self.in_schema(sequence.definition.schema, &sequence.definition.name));
         }
+        if let Some(view) = self.view(id) {
+            return Some(self.in_schema(SchemaId::PUBLIC, &view.name));
+        }
         if let Some((_, schema, key)) = self.keys().find(|(key, _, _)| *key == id) {
             return Some(self.in_schema(schema, &key));
         }
@@ -142,11 +153,7 @@ impl ObjectNames for CatalogNames {
     }
 
     fn type_of_oid(&self, oid: u32) -> Option<TypeId> {
-        self.catalog.enum_types().find_map(|known| match oid {
-            oid if known.definition.oid == oid => Some(TypeId::of_enum(known.id)),
-            oid if known.definition.array_oid == oid => Some(TypeId::of_enum_array(known.id)),
-            _ => None,
-        })
+        own_type_of_oid(&self.catalog, oid)
     }
 
     fn sequence_of_column(&self, relation: u32, column: &str) -> Option<u32> {
@@ -158,7 +165,10 @@ impl ObjectNames for CatalogNames {
     fn has_column(&self, relation: u32, name: &str) -> bool {
         match self.table(relation) {
             Some(table) => table.def.columns.iter().any(|column| column.name == name),
-            None => relation_by_id(relation).is_some_and(|relation| relation.column(name).is_some()),
+            None => match self.view(relation) {
+                Some(view) => view.columns.iter().any(|column| column.name == name),
+                None => relation_by_id(relation).is_some_and(|relation| relation.column(name).is_some()),
+            },
         }
     }
 

@@ -6,10 +6,10 @@
 //! | first id | objects |
 //! |---|---|
 //! | 15 000 | views of what the server does |
-//! | 16 384 | tables, sequences and schemas |
+//! | 16 384 | tables, views, sequences and schemas |
 //! | 0x4000_0000 | enumerated types, their array types and labels, which are stored |
 //! | 0x8000_0000 | indexes of primary keys |
-//! | 0xA000_0000 | constraints of primary keys |
+//! | 0xA000_0000 | constraints of primary keys, rules of views |
 //! | 0xC000_0000 | defaults of columns, and check constraints |
 //!
 //! Ranges have 2^29 numbers, that of defaults 2^30: [`COLUMNS_PER_TABLE`] for each table. Tables with ids that differ by a multiple of
@@ -35,6 +35,12 @@ const COLUMNS_PER_TABLE: u32 = 2048;
 /// Tables whose defaults have numbers of their own: 2^30 numbers in all.
 const TABLES_WITH_DEFAULTS: u32 = (1 << 30) / COLUMNS_PER_TABLE;
 
+/// PostgreSQL's id of `pg_class`.
+pub const CLASS_CATALOG_ID: u32 = 1259;
+/// PostgreSQL's id of `pg_type`.
+pub const TYPE_CATALOG_ID: u32 = 1247;
+/// PostgreSQL's id of `pg_rewrite`.
+pub const RULE_CATALOG_ID: u32 = 2618;
 /// PostgreSQL's id of schema `public`.
 pub const PUBLIC_NAMESPACE_ID: u32 = 2200;
 /// PostgreSQL's id of schema `pg_catalog`.
@@ -85,6 +91,11 @@ pub fn primary_key_constraint_id(table: TableId) -> u32 {
 /// The id of the check constraint at `at`, from 0: beside the defaults of the table's columns.
 pub fn check_constraint_id(table: TableId, at: usize) -> u32 {
     default_id(table, COLUMNS_MAX + at)
+}
+
+/// The id of the rule that is the query of a view. Rules and constraints are in different catalogs.
+pub fn rule_id(view: TableId) -> u32 {
+    FIRST_CONSTRAINT_ID + view.0 % RANGE
 }
 
 /// The id of the default of the column at `at`, from 0.

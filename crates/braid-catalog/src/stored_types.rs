@@ -26,13 +26,20 @@ pub(crate) struct StoredType {
     pub operator_class: u32,
 }
 
-/// How values of this type lie; those of enumerated types all alike.
+/// An array of any type.
+const ANY_ARRAY: TypeId = TypeId(2277);
+
+/// How values of this type lie; those of enumerated types all alike, and so are those of their array types.
 ///
 /// # Panics
 /// If there is no such type.
 pub(crate) fn stored_type(id: TypeId) -> StoredType {
     static TYPES: OnceLock<HashMap<TypeId, StoredType>> = OnceLock::new();
-    let id = if id.enum_type().is_some() { TypeId::ANYENUM } else { id };
+    let id = match (id.enum_type(), id.oid() == id.0) {
+        (Some(_), _) => TypeId::ANYENUM,
+        (None, false) => ANY_ARRAY,
+        (None, true) => id,
+    };
     *TYPES.get_or_init(read).get(&id).unwrap_or_else(|| panic!("{id:?} is not stored"))
 }
 

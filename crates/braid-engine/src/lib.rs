@@ -11,11 +11,13 @@
 //! | [`session`] | one client: each statement to its room |
 //! | `session_control` | SET, RESET, SHOW, BEGIN, COMMIT, ROLLBACK, savepoints |
 //! | `load`, `copy` | loading from generators and files; rows in and out as CSV, text and Parquet |
+//! | `views` | CREATE, ALTER, DROP and REFRESH of views |
 //! | `table`, `enum_types`, `dml` | CREATE TABLE, DROP TABLE, TRUNCATE; CREATE, ALTER and DROP TYPE; INSERT, UPDATE, DELETE |
 //! | `sequences` | CREATE, ALTER and DROP SEQUENCE; the sequences of columns |
 //! | `explain` | EXPLAIN: how a query would run, and how it ran |
 //! | `recall` | a query by its template: recalled or learned, bound, run |
 //! | `front_end` | statements bound, planned and started |
+//! | `dependents` | what depends on tables and views |
 //! | `table_names` | the table that a statement which changes tables means |
 //! | `statement_context` | what a statement needs of its session: database, user, settings, transaction, time |
 //! | [`database`] | one open data directory: device, store, buffer, memory |
@@ -62,6 +64,7 @@ mod clock;
 mod conversion;
 mod copy;
 mod deep_stack;
+mod dependents;
 mod dml;
 mod enum_types;
 mod error_mapping;
@@ -70,6 +73,7 @@ mod front_end;
 mod input;
 mod interrupt;
 mod load;
+mod named_views;
 mod names;
 mod notifications;
 mod output;
@@ -91,6 +95,7 @@ mod system_views;
 mod table;
 mod table_names;
 mod templates;
+mod views;
 
 pub use braid_sql::SqlState;
 pub use braid_sql::input::time_zones::{TimeZone, zone_offset_s};

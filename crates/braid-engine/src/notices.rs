@@ -28,22 +28,30 @@ pub struct Notice {
     pub state: SqlState,
     /// One sentence, lower case, no full stop.
     pub message: String,
+    /// More about it, in sentences.
+    pub detail: Option<String>,
 }
 
 impl Notice {
     /// That something does not exist, or exists already, and is therefore passed over.
     pub(crate) fn skipping(state: SqlState, what: &str) -> Self {
-        Self { severity: NoticeSeverity::Notice, state, message: format!("{what}, skipping") }
+        Self { severity: NoticeSeverity::Notice, state, message: format!("{what}, skipping"), detail: None }
     }
 
     /// A notice of what does no harm.
     pub(crate) fn harmless(state: SqlState, message: impl Into<String>) -> Self {
-        Self { severity: NoticeSeverity::Notice, state, message: message.into() }
+        Self { severity: NoticeSeverity::Notice, state, message: message.into(), detail: None }
+    }
+
+    /// The same with more about it.
+    #[must_use]
+    pub(crate) fn with_detail(self, detail: String) -> Self {
+        Self { detail: Some(detail), ..self }
     }
 
     /// A warning.
     pub(crate) fn warning(state: SqlState, message: impl Into<String>) -> Self {
-        Self { severity: NoticeSeverity::Warning, state, message: message.into() }
+        Self { severity: NoticeSeverity::Warning, state, message: message.into(), detail: None }
     }
 }
 

@@ -16,6 +16,7 @@
 //! | [`merge_statement`] | MERGE as written |
 //! | [`sequence_statement`] | CREATE SEQUENCE and ALTER SEQUENCE as written |
 //! | [`overriding`] | `OVERRIDING … VALUE` of an INSERT |
+//! | [`view_statement`] | CREATE VIEW and the like as written |
 //! | [`dialect`] | PostgreSQL's dialect, as far as sqlparser's differs |
 //! | [`text_template`] | the tokens of a text, with its constants lifted out |
 //! | [`syntax_errors`], [`places`] | errors in PostgreSQL's words; places in the text |
@@ -34,6 +35,7 @@ mod sequence_statement;
 mod syntax_errors;
 mod table_of_rows;
 mod text_template;
+mod view_statement;
 
 use std::fmt;
 use std::ops::Range;
@@ -63,6 +65,7 @@ pub(crate) use sequence_statement::{SequenceChange, SequenceKind, SequenceOption
 use syntax_errors::{error_near, parser_error, syntax_error};
 pub(crate) use table_of_rows::CreateTableOfExecution;
 pub(crate) use text_template::{Constant, HoleContent, ScannedText, Unscanned};
+pub(crate) use view_statement::{AlterView, CreateForm, CreateView, RefreshView, ViewChange, ViewStatement};
 
 /// How deep the parser descends. It needs up to four levels for one of the tree.
 const PARSER_DEPTH_MAX: usize = 4 * DEPTH_MAX;
@@ -307,6 +310,7 @@ impl Statement {
             Command::Sql(S::Insert(insert)) => insert.source.as_deref(),
             Command::Sql(S::CreateTable(create)) | Command::CreateTableWithoutData(create) => create.query.as_deref(),
             Command::Copy(CopyStatement { subject: CopySubject::Query(query), .. }) => Some(query),
+            Command::View(ViewStatement::Create(create)) => Some(&create.query),
             _ => None,
         }
     }

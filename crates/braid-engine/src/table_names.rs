@@ -8,9 +8,10 @@ use braid_base::{SchemaId, TableId};
 use braid_catalog::left_out::reason;
 use braid_catalog::{RelationKind, relation};
 use braid_sql::search_path::{CreationSchema, SYSTEM_SCHEMA, TEMPORARY_SCHEMA, is_built_in};
-use braid_storage::{Catalog, CatalogSequence, TableDef};
+use braid_storage::{Catalog, CatalogSequence, TableDef, ViewDef};
 use sqlparser::ast::ObjectName;
 
+use crate::named_views::{drop_hint, not_copied_to, shown_view, unchangeable};
 use crate::names::table_parts;
 use crate::statement_context::StatementContext;
 use crate::{EngineError, SqlState};
@@ -22,6 +23,8 @@ pub(crate) enum Named {
     Table(Arc<TableDef>),
     /// A sequence.
     Sequence(CatalogSequence),
+    /// A view of users, also a materialized one.
+    View(Arc<ViewDef>),
     /// A relation of the system of this name.
     System(String, SystemKind),
     /// Nothing: the schema, if the name has one, and the name.
@@ -160,6 +163,10 @@ pub(crate) fn named_table(
 
 /// What a name means in a schema of users.
 fn of_users(snapshot: &Catalog, schema: SchemaId, name: &str) -> Option<Named> {
+    // A materialized view is also a table.
+    if let Some(view) = snapshot.view_in(schema, name) {
+        return Some(Named::View(view.clone()));
+    }
     let table = snapshot.table_in(schema, name).map(|version| Named::Table(version.def.clone()));
     table.or_else(|| snapshot.sequence_in(schema, name).map(|known| Named::Sequence(known.clone())))
 }
@@ -184,6 +191,7 @@ impl Named {
         match self {
             Self::Table(def) => Ok(def),
             Self::Sequence(known) => Err(wrong(format!("cannot change sequence \"{}\"", known.definition.name))),
+            Self::View(view) => Err(unchangeable(&view)),
             Self::System(name, _) => Err(EngineError::new(
                 SqlState::WrongObjectType,
                 format!("\"{name}\" is a system catalog and cannot be changed"),
@@ -198,6 +206,7 @@ impl Named {
         match self {
             Self::NoSchema(schema, _) => Err(no_schema(&schema)),
             Self::Sequence(known) => Err(wrong(format!("cannot copy to sequence \"{}\"", known.definition.name))),
+            Self::View(view) => Err(not_copied_to(&view)),
             other => other.into_filled(),
         }
     }
@@ -213,6 +222,20 @@ impl Named {
         }
     }
 
+    /// Checks that rows of it can be copied to a client without a query.
+    ///
+    /// # Errors
+    /// For views and sequences, and what does not exist.
+    pub fn check_read(self) -> Result<(), EngineError> {
+        match self {
+            Self::View(view) => Err(wrong(format!("cannot copy from {}", shown_view(&view)))
+                .with_hint("Try the COPY (SELECT ...) TO variant.")),
+            Self::Sequence(known) => Err(wrong(format!("cannot copy from sequence \"{}\"", known.definition.name))),
+            missing @ (Self::Nothing(..) | Self::NoSchema(..)) => missing.into_copied().map(drop),
+            Self::Table(_) | Self::System(..) => Ok(()),
+        }
+    }
+
     /// The table that is to be emptied.
     ///
     /// # Errors
@@ -223,6 +246,7 @@ impl Named {
             Self::Sequence(known) => Err(no_table(&known.definition.name)),
             Self::System(name, SystemKind::Table) => Err(no_permission(&name)),
             Self::System(name, SystemKind::View) => Err(no_table(&name)),
+            Self::View(view) => Err(no_table(&view.name)),
             missing @ (Self::Nothing(..) | Self::NoSchema(..)) => missing.into_copied().map(|def| def.id),
         }
     }
@@ -239,6 +263,7 @@ impl Named {
             }
             Self::System(name, SystemKind::Table) => Err(no_permission(&name)),
             Self::System(name, SystemKind::View) => Err(no_table(&name).with_hint("Use DROP VIEW to remove a view.")),
+            Self::View(view) => Err(no_table(&view.name).with_hint(drop_hint(&view))),
             Self::NoSchema(schema, _) => Err(no_schema(&schema)),
             Self::Nothing(_, name) => {
                 Err(EngineError::new(SqlState::UndefinedTable, format!("table \"{name}\" does not exist")))
@@ -256,6 +281,7 @@ impl Named {
         match self {
             Self::Sequence(known) => Ok(known),
             Self::Table(def) => Err(no_sequence(&def.name)),
+            Self::View(view) => Err(no_sequence(&view.name)),
             Self::System(name, SystemKind::Table) => Err(no_permission(&name)),
             Self::System(name, SystemKind::View) => Err(no_sequence(&name)),
             Self::Nothing(schema, name) => Err(nothing(schema, &name)),
@@ -271,6 +297,7 @@ impl Named {
         match self {
             Self::Sequence(known) => Ok(known),
             Self::Table(def) => Err(no_sequence(&def.name).with_hint("Use DROP TABLE to remove a table.")),
+            Self::View(view) => Err(no_sequence(&view.name).with_hint(drop_hint(&view))),
             Self::System(name, SystemKind::Table) => {
                 Err(no_sequence(&name).with_hint("Use DROP TABLE to remove a table."))
             }
@@ -294,6 +321,13 @@ impl Named {
                 let message = format!("sequence cannot be owned by relation \"{}\"", known.definition.name);
                 Err(wrong(message).with_detail("This operation is not supported for sequences."))
             }
+            Self::View(view) if view.is_materialized() => {
+                let message = format!("sequence cannot be owned by relation \"{}\"", view.name);
+                Err(wrong(message).with_detail("This operation is not supported for materialized views."))
+            }
+            Self::View(_) => {
+                Err(EngineError::unsupported("sequences that are owned by columns of views are not supported"))
+            }
             Self::System(..) => {
                 let message = "sequence must be in same schema as table it is linked to";
                 Err(EngineError::new(SqlState::ObjectNotInPrerequisiteState, message))
@@ -316,7 +350,7 @@ fn nothing(schema: Option<String>, name: &str) -> EngineError {
     EngineError::new(SqlState::UndefinedTable, format!("relation \"{written}\" does not exist"))
 }
 
-fn no_permission(catalog: &str) -> EngineError {
+pub(crate) fn no_permission(catalog: &str) -> EngineError {
     let message = format!("permission denied: \"{catalog}\" is a system catalog");
     EngineError::new(SqlState::InsufficientPrivilege, message)
 }

@@ -165,7 +165,8 @@ impl From<Notice> for ErrorReport {
             NoticeSeverity::Notice => Severity::Notice,
             NoticeSeverity::Warning => Severity::Warning,
         };
-        Self::error(notice.state.code(), notice.message).with_severity(severity)
+        let report = Self::error(notice.state.code(), notice.message).with_severity(severity);
+        Self(Box::new(Report { detail: notice.detail, ..*report.0 }))
     }
 }
 

@@ -185,6 +185,8 @@ sql_states! {
     InvalidColumnReference = "42P10",
     /// A definition that contradicts itself.
     InvalidTableDefinition = "42P16",
+    /// A view that would read itself.
+    InvalidObjectDefinition = "42P17",
     /// The type of a parameter cannot be told.
     IndeterminateDatatype = "42P18",
     /// The server may not read the file.

@@ -3,6 +3,9 @@
 use std::fmt;
 use std::sync::Arc;
 
+use sqlparser::ast::Query;
+
+use crate::input::time_zones::TimeZone;
 use crate::{SqlError, SqlType};
 
 /// A schema that no text can name: the table of a name in it is one that a statement changes, with its rows' identities.
@@ -55,9 +58,55 @@ pub trait Tables: fmt::Debug {
     /// [`SearchPath`](crate::SearchPath), in order.
     fn table(&self, schema: Option<&str>, name: &str) -> Result<Option<Arc<TableEntry>>, SqlError>;
 
-    /// The text of the query that a table of this number stands for, if it is a view. Its columns are those of the query, in order.
-    fn view(&self, _table: u64) -> Option<Arc<str>> {
+    /// The query that a table of this number stands for, if it is a view. Its columns are those of the query, in order.
+    fn view(&self, _table: u64) -> Option<View> {
         None
+    }
+
+    /// The columns that a name of a table means, if they are not all columns of the table in their order: those that it had when the name
+    /// was written.
+    fn columns_of_name(&self, _schema: Option<&str>, _name: &str) -> Option<Vec<NamedColumn>> {
+        None
+    }
+}
+
+/// The query of a view.
+#[derive(Clone, Debug)]
+pub struct View {
+    /// Its text.
+    pub text: Arc<str>,
+    /// Where a user's view was written. The names in a view of the system are those of its schema.
+    pub origin: Option<ViewOrigin>,
+}
+
+/// Where and when the text of a view was written.
+#[derive(Clone, Debug)]
+pub struct ViewOrigin {
+    /// What its names mean.
+    pub tables: Arc<dyn Tables>,
+    /// The zone in which its literals are read.
+    pub zone: TimeZone,
+    /// Its name.
+    pub zone_name: String,
+    /// The time at which they are read, in microseconds since 1970-01-01 UTC.
+    pub read_at_us: i64,
+    /// What is done to its syntax before it is bound.
+    pub prepare: fn(&mut Query),
+}
+
+/// A column of a table under another name.
+#[derive(Clone, Debug)]
+pub struct NamedColumn {
+    /// Its name.
+    pub name: String,
+    /// Its position in the table; `None` for one that is gone, and that nothing reads.
+    pub position: Option<usize>,
+}
+
+impl View {
+    /// A view of the system.
+    pub fn of_system(text: &str) -> Self {
+        Self { text: text.into(), origin: None }
     }
 }
 

@@ -1,4 +1,4 @@
-//! The catalog: all schemas, tables, sequences and enumerated types of one state of the database, by name and by id.
+//! The catalog: all schemas, tables, views, sequences and enumerated types of one state of the database, by name and by id.
 //!
 //! A [`Catalog`] never changes. A commit makes a new one that shares the versions of the tables it did not touch, and
 //! swaps it in; holders of the old one go on seeing the old tables.
@@ -11,7 +11,8 @@ use braid_base::{ColumnId, EnumType, EnumTypeId, EnumTypeRef, SchemaId, TableId}
 use crate::manifest::{ChunkEntry, ManifestHeader, NextIds, encode_system, encode_table};
 use crate::schemas::Schemas;
 use crate::sequences::{SequenceCounter, SequenceDef, SequenceOwner, SequenceState, SequenceUse};
-use crate::{ColumnDef, ColumnType, DistinctCount, StoreError, TableDef, TableVersion};
+use crate::view_set::Views;
+use crate::{ColumnDef, ColumnType, DistinctCount, TableDef, TableVersion, ViewDef};
 
 /// What CREATE TABLE asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,6 +37,8 @@ pub struct Catalog {
     types: Arc<BTreeMap<u32, CatalogType>>,
     types_changed: u64,
     sequences: Arc<BTreeMap<TableId, CatalogSequence>>,
+    views: Arc<Views>,
+    views_changed: u64,
 }
 
 /// An enumerated type of a catalog.
@@ -82,6 +85,8 @@ impl Catalog {
             types: Arc::new(types),
             types_changed: sequence,
             sequences: Arc::default(),
+            views: Arc::default(),
+            views_changed: sequence,
         };
         entries.into_iter().for_each(|entry| catalog.insert(entry));
         catalog
@@ -177,11 +182,6 @@ impl Catalog {
         usages.map(|owner| owner.usage).find(|usage| *usage != SequenceUse::Owned)
     }
 
-    /// Whether a table or a sequence of a schema has this name.
-    pub fn has_relation(&self, schema: SchemaId, name: &str) -> bool {
-        self.table_in(schema, name).is_some() || self.sequence_in(schema, name).is_some()
-    }
-
     /// The names of all tables and sequences of a schema.
     pub fn names_in(&self, schema: SchemaId) -> impl Iterator<Item = &str> {
         let tables = self.ids.get(&schema).into_iter().flat_map(|ids| ids.keys().map(String::as_str));
@@ -189,56 +189,21 @@ impl Catalog {
         tables.chain(sequences.map(|known| &*known.definition.name))
     }
 
+    /// All views.
+    pub fn views(&self) -> &Views {
+        &self.views
+    }
+
+    /// Number of the commit that last changed the views, or of the state that was opened.
+    pub fn views_changed(&self) -> u64 {
+        self.views_changed
+    }
+
     /// The columns of an enumerated type, with their tables.
     pub fn columns_of_type(&self, id: EnumTypeId) -> impl Iterator<Item = (&TableDef, &ColumnDef)> {
         let columns =
             self.tables().flat_map(|version| version.def.columns.iter().map(|column| (&*version.def, column)));
         columns.filter(move |(_, column)| column.column_type == ColumnType::Enum(EnumTypeRef::Open(id)))
-    }
-
-    /// Checks that a new table has a name that no type and no sequence has, and columns of types that exist.
-    pub(crate) fn check_types_of(&self, def: &TableDef) -> Result<(), StoreError> {
-        if self.sequence_in(def.schema, &def.name).is_some() {
-            return Err(StoreError::TableExists { table: def.name.clone() });
-        }
-        let is_named =
-            |known: &CatalogType| known.definition.name == def.name || known.definition.array_name == def.name;
-        if def.schema == SchemaId::PUBLIC && self.types.values().any(is_named) {
-            return Err(StoreError::TypeExists { name: def.name.clone() });
-        }
-        for column in &def.columns {
-            if let ColumnType::Enum(enum_type) = column.column_type
-                && !self.types.contains_key(&enum_type.oid())
-            {
-                return Err(StoreError::UnknownType { name: column.column_type.to_string() });
-            }
-        }
-        Ok(())
-    }
-
-    /// Checks that no two relations of a schema have one name, no table that of a type or of its array type, and that their schemas
-    /// exist: a state in which they do not cannot be opened.
-    pub(crate) fn check_names(&self) -> Result<(), StoreError> {
-        let types = self.types.values().map(|known| &known.definition);
-        let types: HashSet<&String> = types.flat_map(|known| [&known.name, &known.array_name]).collect();
-        let sequences = self.sequences.values().map(|known| (known.definition.schema, &known.definition.name));
-        let sequences: HashSet<(SchemaId, &String)> = sequences.collect();
-        for (schema, name) in
-            self.tables().map(|version| (version.def.schema, &version.def.name)).chain(sequences.clone())
-        {
-            if self.schema_name(schema).is_none() {
-                return Err(StoreError::Conflict { what: format!("the schema of \"{name}\"") });
-            }
-        }
-        for (schema, name) in self.tables().map(|version| (version.def.schema, &version.def.name)) {
-            if sequences.contains(&(schema, name)) {
-                return Err(StoreError::TableExists { table: name.clone() });
-            }
-            if schema == SchemaId::PUBLIC && types.contains(name) {
-                return Err(StoreError::TypeExists { name: name.clone() });
-            }
-        }
-        Ok(())
     }
 
     /// All enumerated types by their oids.
@@ -307,6 +272,12 @@ impl Catalog {
         }
     }
 
+    /// Puts these views in the place of its own.
+    pub(crate) fn set_views(&mut self, views: BTreeMap<TableId, Arc<ViewDef>>) {
+        self.views = Arc::new(Views::new(views));
+        self.views_changed = self.sequence;
+    }
+
     /// Makes the definitions of this state those that all statements see.
     pub(crate) fn announce_types(&self, before: &Self) {
         if !self.has_types_of(before) {
@@ -342,6 +313,11 @@ impl Catalog {
     /// All sequences, by ascending id, and where they stand after a crash.
     pub(crate) fn stored_sequences(&self) -> impl Iterator<Item = (Arc<SequenceDef>, SequenceState)> {
         self.sequences.values().map(|known| (Arc::clone(&known.definition), known.reserved))
+    }
+
+    /// Whether the views are those of another state, unchanged.
+    pub(crate) fn has_views_of(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.views, &other.views)
     }
 
     /// Whether the enumerated types are those of another state, unchanged.
@@ -383,8 +359,9 @@ impl Catalog {
         let types = self.types.values().map(|known| &*known.definition);
         let schemas = self.schemas.values().map(|known| &**known);
         let sequences = self.sequences.values().map(|known| (&*known.definition, known.reserved));
+        let views = self.views.by_id().values().map(Arc::as_ref);
         ManifestHeader { sequence: self.sequence, next_ids, log_number }
-            .assemble(&encode_system(next_ids, types, schemas, sequences), sections.iter().map(Vec::as_slice))
+            .assemble(&encode_system(next_ids, types, schemas, sequences, views), sections.iter().map(Vec::as_slice))
     }
 
     fn insert(&mut self, entry: TableEntry) {

@@ -33,6 +33,10 @@
 //! | `schemas`, `schema_names` | schemas; those of a state, by name and by id |
 //! | `sequences` | sequences: definitions, and where they stand |
 //! | `sequence_numbers`, `sequence_changes` | numbers given out; CREATE, ALTER and DROP SEQUENCE |
+//! | `views`, `view_set` | what a view is; all of a state |
+//! | `view_checks` | whether what views read is there |
+//! | `view_changes` | CREATE, ALTER and DROP VIEW |
+//! | `name_checks` | whether names are free |
 //! | `table_appender` | rows on their way into a table |
 //! | `write_set` | what a transaction changes, what its statements see of it, and its commit |
 //! | `check` | whether everything on disk is as it was written |
@@ -60,6 +64,7 @@ mod manifest_error;
 mod memory_segment;
 mod missing_segments;
 mod missing_values;
+mod name_checks;
 mod predicate;
 mod row_conflict;
 mod row_deletion;
@@ -81,6 +86,10 @@ mod table;
 mod table_appender;
 mod type_changes;
 mod types;
+mod view_changes;
+mod view_checks;
+mod view_set;
+mod views;
 mod write_set;
 mod zone_map;
 
@@ -123,5 +132,10 @@ pub use table::{
 pub use table_appender::{AppendedRows, TableAppender};
 pub use type_changes::TypeChanges;
 pub use types::{ColumnType, NUMERIC_OID, PhysicalType, SQL_TYPE_KEY};
+pub use view_changes::ViewChanges;
+pub use view_set::Views;
+pub use views::{
+    SourceColumn, SourceRelation, VIEW_TEXT_BYTES_MAX, ViewColumn, ViewDef, ViewKind, ViewSize, ViewSource,
+};
 pub use write_set::{AlteredRows, WriteSet};
 pub use zone_map::{Verdict, ZoneMap};

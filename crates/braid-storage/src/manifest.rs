@@ -22,6 +22,7 @@
 //! | | | from version 4 on: the enumerated types, in the form of [`type_section`] |
 //! | | | from version 6 on: the schemas but `public`, in the form of [`schema_section`] |
 //! | | | from version 6 on: the sequences, in the form of [`sequence_section`] |
+//! | | | from version 6 on: the views, in the form of [`view_section`] |
 //! | | | one section for each table |
 //! | length | | zeros up to a multiple of 4096 |
 //!
@@ -32,7 +33,7 @@
 //! The versions before are read as well; opening the directory writes the present one. Version 1 has no sketches; versions 1 and 2
 //! have no numerics without a precision as integers; versions 1 to 3 have no enumerated types; versions 1 to 4 have no deleted
 //! rows, the ids of their columns are the columns' ordinals, and each of their chunks has a segment of each column; versions 1 to
-//! 5 have no check constraints, no log, no chunks in memory, no schemas but `public` and no sequences.
+//! 5 have no check constraints, no log, no chunks in memory, no schemas but `public`, no sequences and no views.
 //!
 //! Deliberately not done: guessing. A wrong checksum is an error, not a
 //! reason to fall back to an older state: rows whose commit was reported would be gone without a word.
@@ -47,6 +48,7 @@ mod sequence_section;
 mod sketch_section;
 mod table_section;
 mod type_section;
+mod view_section;
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -58,7 +60,7 @@ use crate::checksum::checksum;
 use crate::data_file_header::DataFileId;
 use crate::schemas::SchemaDef;
 use crate::sequences::{SequenceDef, SequenceState};
-use crate::{ColumnDef, ColumnType, DeletedRows, DistinctSketch, ManifestError, SegmentMeta, TableDef};
+use crate::{ColumnDef, ColumnType, DeletedRows, DistinctSketch, ManifestError, SegmentMeta, TableDef, ViewDef};
 
 use byte_reader::ByteReader;
 pub use commit_record::{CommitRecord, SketchChange, TableChange};
@@ -67,6 +69,7 @@ pub use sequence_section::ManifestSequence;
 use sequence_section::put_sequences;
 pub(crate) use table_section::{ChunkEntry, encode_table};
 use type_section::encode_types;
+use view_section::put_views;
 
 /// The version of the manifest's format that is written.
 pub const FORMAT_VERSION: u32 = 6;
@@ -82,6 +85,8 @@ const HEADER_BYTES: usize = 56;
 
 /// The first version with enumerated types.
 const TYPES_SINCE: u32 = 4;
+/// The first version with views.
+const VIEWS_SINCE: u32 = 6;
 
 /// The first version with a log.
 const LOG_SINCE: u32 = 6;
@@ -105,6 +110,8 @@ pub struct Manifest {
     pub schemas: Vec<SchemaDef>,
     /// All sequences, by ascending id.
     pub sequences: Vec<ManifestSequence>,
+    /// All views, by ascending id.
+    pub views: Vec<ViewDef>,
     /// All tables, by ascending id. Their columns name types by their oids.
     pub tables: Vec<ManifestTable>,
 }
@@ -166,8 +173,8 @@ impl Manifest {
     /// The manifest of a new data directory.
     pub fn empty() -> Self {
         let next_ids = NextIds { file: 1, table: 1, type_oid: FIRST_TYPE_OID };
-        let (types, schemas, sequences, tables) = Default::default();
-        Self { sequence: 0, next_ids, log_number: 1, types, schemas, sequences, tables }
+        let (types, schemas, sequences, views, tables) = Default::default();
+        Self { sequence: 0, next_ids, log_number: 1, types, schemas, sequences, views, tables }
     }
 
     /// The bytes of the manifest file.
@@ -178,6 +185,7 @@ impl Manifest {
             self.types.iter(),
             self.schemas.iter(),
             self.sequences.iter().map(|known| (&known.def, known.state)),
+            self.views.iter(),
         );
         ManifestHeader { sequence: self.sequence, next_ids: self.next_ids, log_number: self.log_number }
             .assemble(&system, sections.iter().map(Vec::as_slice))
@@ -229,6 +237,10 @@ impl Manifest {
             ..SEQUENCES_SINCE => Vec::new(),
             _ => sequence_section::decode_sequences(&mut reader, next_table_id)?,
         };
+        let views = match version {
+            ..VIEWS_SINCE => Vec::new(),
+            _ => view_section::decode_views(&mut reader)?,
+        };
         let mut tables: Vec<ManifestTable> =
             Vec::with_capacity(reader.bounded_capacity(table_count, table_section::BYTES_MIN));
         for _ in 0..table_count {
@@ -242,7 +254,7 @@ impl Manifest {
             return Err(reader.malformed(format!("{} bytes after the last table", reader.remaining())));
         }
         let next_ids = NextIds { file: next_file_id, table: next_table_id, type_oid: next_type_oid };
-        let manifest = Self { sequence, next_ids, log_number, types, schemas, sequences, tables };
+        let manifest = Self { sequence, next_ids, log_number, types, schemas, sequences, views, tables };
         manifest.validate().map_err(|what| reader.malformed(what))?;
         Ok(manifest)
     }
@@ -279,7 +291,7 @@ impl Manifest {
             }
             files.extend(own);
         }
-        Ok(())
+        view_section::check_views(self)
     }
 }
 
@@ -333,20 +345,22 @@ impl ManifestTable {
     }
 }
 
-/// The types, schemas and sequences as a manifest has them, by ascending oid and id.
+/// The types, schemas, sequences and views as a manifest has them, by ascending oid and id.
 pub(crate) fn encode_system<'a>(
     next_ids: NextIds,
     types: impl ExactSizeIterator<Item = &'a EnumType>,
     schemas: impl ExactSizeIterator<Item = &'a SchemaDef>,
     sequences: impl ExactSizeIterator<Item = (&'a SequenceDef, SequenceState)>,
+    views: impl ExactSizeIterator<Item = &'a ViewDef>,
 ) -> Vec<u8> {
     let mut system = encode_types(next_ids.type_oid, types);
     put_schemas(&mut system, schemas);
     put_sequences(&mut system, sequences);
+    put_views(&mut system, views);
     system
 }
 
-/// What a manifest says besides its types, schemas, sequences and tables.
+/// What a manifest says besides its types, schemas, sequences, views and tables.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ManifestHeader {
     pub(crate) sequence: u64,

@@ -49,10 +49,10 @@ impl<'a> SequenceChanges<'a> {
     /// Adds a sequence, which begins at its first number.
     ///
     /// # Errors
-    /// [`StoreError::TableExists`] if a table or a sequence has its name, [`StoreError::InvalidTable`].
+    /// [`StoreError::TableExists`] if another relation has its name, [`StoreError::InvalidTable`].
     pub fn add(&mut self, definition: SequenceDef) -> Result<(), StoreError> {
-        let is_table = self.catalog.table_in(definition.schema, &definition.name).is_some();
-        if is_table || self.named(definition.schema, &definition.name).is_some() {
+        let is_other = self.has_other(definition.schema, &definition.name);
+        if is_other || self.named(definition.schema, &definition.name).is_some() {
             return Err(StoreError::TableExists { table: definition.name });
         }
         let state = SequenceState { last_value: definition.start, is_called: false };
@@ -62,11 +62,11 @@ impl<'a> SequenceChanges<'a> {
     /// Puts a definition in the place of the one with its id. The numbers go on.
     ///
     /// # Errors
-    /// [`StoreError::TableExists`] if a table or another sequence has its name, [`StoreError::InvalidTable`].
+    /// [`StoreError::TableExists`] if another relation has its name, [`StoreError::InvalidTable`].
     pub fn redefine(&mut self, definition: SequenceDef) -> Result<(), StoreError> {
         let is_other = |known: &CatalogSequence| known.definition.id != definition.id;
-        let is_table = self.catalog.table_in(definition.schema, &definition.name).is_some();
-        if is_table || self.named(definition.schema, &definition.name).is_some_and(is_other) {
+        let is_taken = self.has_other(definition.schema, &definition.name);
+        if is_taken || self.named(definition.schema, &definition.name).is_some_and(is_other) {
             return Err(StoreError::TableExists { table: definition.name });
         }
         check(&definition)?;
@@ -85,6 +85,11 @@ impl<'a> SequenceChanges<'a> {
         let id = definition.id;
         self.sequences.insert(id, CatalogSequence::new(Arc::new(definition), SequenceCounter::new(state)));
         Ok(())
+    }
+
+    /// Whether a table or a view of a schema has this name.
+    fn has_other(&self, schema: SchemaId, name: &str) -> bool {
+        self.catalog.table_in(schema, name).is_some() || self.catalog.view_in(schema, name).is_some()
     }
 
     /// Removes a sequence.

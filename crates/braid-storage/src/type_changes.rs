@@ -42,6 +42,7 @@ impl Store {
             };
             let mut next = catalog.numbered(catalog.sequence() + 1);
             next.set_types(types);
+            next.check_views(&catalog)?;
             lock.publish(Commit { catalog: next, added: Vec::new(), removed: Vec::new() }).await?;
             Ok(result)
         })
@@ -69,10 +70,10 @@ impl<'a> TypeChanges<'a> {
         self.types.values().find(|known| known.definition.name == name)
     }
 
-    /// Whether a type, an array type or a table has this name.
+    /// Whether a type, an array type, a table or a view has this name.
     pub fn is_taken(&self, name: &str) -> bool {
         let is_named = |known: &CatalogType| known.definition.name == name || known.definition.array_name == name;
-        self.catalog.table(name).is_some() || self.types.values().any(is_named)
+        self.catalog.table(name).is_some() || self.catalog.view(name).is_some() || self.types.values().any(is_named)
     }
 
     /// Adds a type with these labels, in order.

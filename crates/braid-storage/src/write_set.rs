@@ -12,6 +12,7 @@
 //! | [`type_edits`] | changes of the enumerated types |
 //! | [`schema_edits`] | changes of the schemas |
 //! | [`sequence_edits`] | changes of the sequences |
+//! | [`view_edits`] | changes of the views |
 //! | [`commit`] | the way of a write set into the newest catalog |
 //!
 //! Rules:
@@ -19,8 +20,8 @@
 //! 2. What only a transaction has is named by numbers that no manifest has: versions and catalogs from [`PRIVATE_SEQUENCE`](crate::PRIVATE_SEQUENCE), chunks
 //!    from [`PRIVATE_CHUNKS`](crate::PRIVATE_CHUNKS). So plans, results and segments that are kept by number are never taken for committed ones.
 //! 3. Files are doomed until a commit names them: they go with the last clone.
-//! 4. Added rows need no order among transactions. A table that was dropped or altered meanwhile, a name that was taken, or a type
-//!    or sequence that was changed by others fails the commit, and nothing of it is visible.
+//! 4. Added rows need no order among transactions. A table that was dropped or altered meanwhile, a name that was taken, or a type,
+//!    sequence or view that was changed by others fails the commit, and nothing of it is visible.
 
 mod altered_table;
 mod commit;
@@ -29,6 +30,7 @@ mod schema_edits;
 mod sequence_edits;
 mod table_writes;
 mod type_edits;
+mod view_edits;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -42,7 +44,9 @@ use crate::row_locks::LockOwner;
 use crate::schemas::TableRef;
 use crate::store_shared::{CommitLock, StoreShared};
 use crate::table_appender::{AppendedRows, TableAppender, Target};
-use crate::{CheckDef, DeletedRows, Locked, RowDeletes, Store, StoreError, TableDef, TableVersion, TypeChanges};
+use crate::{
+    CheckDef, DeletedRows, Locked, RowDeletes, Store, StoreError, TableDef, TableVersion, TypeChanges, ViewChanges,
+};
 
 pub use altered_table::AlteredRows;
 use next_version::NextVersion;
@@ -50,6 +54,7 @@ use schema_edits::SchemaEdits;
 use sequence_edits::SequenceEdits;
 use table_writes::{Base, TableWrites};
 use type_edits::TypeEdits;
+use view_edits::ViewEdits;
 
 /// What a transaction changes.
 #[derive(Clone)]
@@ -59,6 +64,7 @@ pub struct WriteSet {
     types: Option<TypeEdits>,
     schemas: SchemaEdits,
     sequences: SequenceEdits,
+    views: Option<ViewEdits>,
     /// The locked rows, of all clones.
     locks: Option<Arc<LockOwner>>,
 }
@@ -92,12 +98,13 @@ impl Store {
 impl WriteSet {
     pub(crate) fn new(shared: Arc<StoreShared>) -> Self {
         let (tables, schemas, sequences) = Default::default();
-        Self { shared, tables, types: None, schemas, sequences, locks: None }
+        Self { shared, tables, types: None, schemas, sequences, views: None, locks: None }
     }
 
     /// Whether nothing is changed.
     pub fn is_empty(&self) -> bool {
-        self.tables.is_empty() && self.types.is_none() && self.schemas.is_empty() && self.sequences.is_empty()
+        let has_system = self.types.is_some() || !self.schemas.is_empty() || self.views.is_some();
+        self.tables.is_empty() && !has_system && self.sequences.is_empty()
     }
 
     /// Whether there are rows that [`Self::view`] does not show before [`Self::settle`].
@@ -310,6 +317,24 @@ impl WriteSet {
         Ok(result)
     }
 
+    /// Changes views as `change` says, of what the statement sees.
+    ///
+    /// # Errors
+    /// Those of `change`.
+    pub fn change_views<T, E>(
+        &mut self,
+        view: &Arc<Catalog>,
+        change: impl FnOnce(&mut ViewChanges<'_>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let mut changes = ViewChanges::new(&self.shared, Arc::clone(view));
+        let result = change(&mut changes)?;
+        if let Some(views) = changes.into_changed() {
+            let edits = self.views.take().unwrap_or_else(|| ViewEdits::of(view.views().by_id()));
+            self.views = Some(edits.changed_to(views, view));
+        }
+        Ok(result)
+    }
+
     /// Whether a committed type, or a label of one, has another name: statements of the transaction still see the old one.
     pub fn renames_types(&self) -> bool {
         self.types.as_ref().is_some_and(TypeEdits::has_renamed)
@@ -345,6 +370,9 @@ impl WriteSet {
             view.set_types(types.shown_on(base.types_by_oid()));
         }
         view.set_schemas(self.schemas.shown_on(base.schemas_by_id()));
+        if let Some(views) = &self.views {
+            view.set_views(views.shown_on(base.views().by_id()));
+        }
         for (id, writes) in &self.tables {
             let entry = match writes.base {
                 Base::Dropped => None,

@@ -4,7 +4,7 @@ use braid_sql::{SqlType, Value};
 use braid_storage::{Catalog, ColumnDef, TableDef};
 
 use super::sequences::identity_letter;
-use crate::column_types::sql_type_of;
+use crate::column_types::{sql_type_of, type_of_oid};
 use crate::named_row::{NamedRow, letter, oid, small, text, yes};
 use crate::object_ids::{default_id, primary_key_index_id, server_view_id, table_object_id};
 use crate::sequence_references::shown_default;
@@ -23,6 +23,13 @@ pub(super) fn attributes(catalog: &Catalog, facts: &dyn ServerFacts) -> Vec<Name
         }));
     }
     rows.extend(super::sequences::attributes(catalog));
+    for view in catalog.views().by_id().values().filter(|view| !view.is_materialized()) {
+        let columns = view.columns.iter().enumerate();
+        rows.extend(columns.map(|(at, column)| {
+            let sql_type = SqlType { id: type_of_oid(catalog, column.type_oid), modifier: column.modifier };
+            attribute(table_object_id(view.id), at, &column.name, sql_type)
+        }));
+    }
     for (at, view) in facts.views().iter().enumerate() {
         let columns = view.columns.iter().enumerate();
         rows.extend(columns.map(|(column, (name, sql_type))| attribute(server_view_id(at), column, name, *sql_type)));

@@ -8,6 +8,7 @@
 //! | [`sequences`] | `pg_sequence`, `pg_depend` |
 //! | [`schemas`] | `pg_namespace` |
 //! | [`types`] | `pg_type`, `pg_enum` |
+//! | [`views`] | `pg_rewrite`, `pg_depend`, and the rows of views in others |
 //! | [`roles`] | `pg_authid`, `pg_database` |
 //! | [`settings`] | `pg_settings` |
 //! | [`prepared_statements`] | `pg_prepared_statements` |
@@ -23,6 +24,7 @@ mod sessions;
 mod settings;
 mod tables;
 mod types;
+mod views;
 
 use braid_storage::Catalog;
 
@@ -40,9 +42,10 @@ pub(crate) fn rows(relation: &str, catalog: &Catalog, facts: &dyn ServerFacts) -
         "pg_index" => primary_keys::indexes(catalog),
         "pg_namespace" => schemas::schemas(catalog),
         "pg_sequence" => sequences::sequences(catalog),
-        "pg_depend" => sequences::dependencies(catalog),
+        "pg_depend" => [sequences::dependencies(catalog), views::dependencies(catalog)].concat(),
         "pg_type" => types::types(catalog),
         "pg_enum" => types::labels(catalog),
+        "pg_rewrite" => views::rules(catalog),
         "pg_authid" => roles::roles(facts),
         "pg_database" => roles::databases(facts),
         "pg_prepared_statements" => prepared_statements::prepared_statements(facts),

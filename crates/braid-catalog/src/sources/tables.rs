@@ -6,6 +6,7 @@ use braid_storage::{Catalog, SequenceDef, TableVersion};
 
 use super::primary_keys::key_name;
 use super::sequences::SEQUENCE_COLUMNS;
+use super::views;
 use crate::named_row::{NamedRow, letter, oid, small, text, yes};
 use crate::object_ids::{
     BOOTSTRAP_ROLE_ID, BTREE_ACCESS_METHOD_ID, HEAP_ACCESS_METHOD_ID, SYSTEM_NAMESPACE_ID, primary_key_index_id,
@@ -19,12 +20,18 @@ const ROWS_PER_PAGE: u64 = 100;
 /// The rows of all tables and sequences, of their primary keys and of the server's views.
 pub(super) fn classes(catalog: &Catalog, facts: &dyn ServerFacts) -> Vec<NamedRow> {
     let keyed = catalog.tables().filter(|table| !table.def.primary_key.is_empty());
-    let tables = catalog.tables().map(|table| class_of_table(catalog, table));
+    let tables = catalog.tables().map(|table| (table.def.id, class_of_table(catalog, table)));
     let keys = keyed.map(|table| class_of_key(catalog, table));
-    let views = facts.views();
-    let views = views.iter().enumerate().map(|(at, view)| class_of_view(catalog, at, view));
+    let of_server = facts.views();
+    let of_server = of_server.iter().enumerate().map(|(at, view)| class_of_view(catalog, at, view));
     let sequences = catalog.sequences().map(|known| class_of_sequence(catalog, &known.definition));
-    tables.chain(sequences).chain(keys).chain(views).collect()
+    tables
+        .map(|row| views::as_materialized(catalog, row))
+        .chain(sequences)
+        .chain(keys)
+        .chain(of_server)
+        .chain(views::classes(catalog))
+        .collect()
 }
 
 fn class_of_view(catalog: &Catalog, at: usize, view: &ServerView) -> NamedRow {
@@ -74,8 +81,8 @@ fn class_of_key(catalog: &Catalog, table: &TableVersion) -> NamedRow {
     row
 }
 
-/// What tables and indexes have in common.
-fn class(catalog: &Catalog, (schema, name): (SchemaId, &str), id: u32, column_count: usize) -> NamedRow {
+/// What tables, views and indexes have in common.
+pub(super) fn class(catalog: &Catalog, (schema, name): (SchemaId, &str), id: u32, column_count: usize) -> NamedRow {
     let persistence = if catalog.is_temporary(schema) { b't' } else { b'p' };
     vec![
         ("oid", oid(id)),

@@ -14,8 +14,8 @@ use crate::outcome::{CopyOut, CopyRecords, CopySource, RowBatches};
 use crate::output::{BooleanStyle, ColumnOutput};
 use crate::statement::{CopyOptions, CopyStatement, CopySubject, Header, SqlDialect};
 use crate::statement_context::StatementContext;
-use crate::table_names::{Named, named_table};
-use crate::{EngineError, Outcome, SqlState, Statement};
+use crate::table_names::named_table;
+use crate::{EngineError, Outcome, Statement};
 
 /// The rows of a query on their way into records.
 struct RecordWriter {
@@ -44,14 +44,7 @@ pub(crate) async fn start(
     interrupt: &Interrupt,
 ) -> Result<Outcome, EngineError> {
     if let CopySubject::Table { name, .. } = &copy.subject {
-        match named_table(context, &context.snapshot(), name)? {
-            named @ (Named::Nothing(..) | Named::NoSchema(..)) => drop(named.into_copied()?),
-            Named::Sequence(known) => {
-                let message = format!("cannot copy from sequence \"{}\"", known.definition.name);
-                return Err(EngineError::new(SqlState::WrongObjectType, message));
-            }
-            Named::Table(_) | Named::System(..) => {}
-        }
+        named_table(context, &context.snapshot(), name)?.check_read()?;
     }
     let of_table = query_of_table(&copy.subject)?;
     let outcome = front_end::execute_copied(context, statement, of_table, interrupt).await?;

@@ -110,6 +110,13 @@ fn rename_value(
         );
         return Err(EngineError::unsupported(message));
     }
+    if let NamedType::Enum(known) = named
+        && let Some(view) = mentions::view_of_label(changes.catalog(), known, from)
+    {
+        let message =
+            format!("renaming the label \"{from}\" is not supported while view \"{}\" has it in its text", view.name);
+        return Err(EngineError::unsupported(message));
+    }
     if let Some(label) = definition.labels.iter_mut().find(|label| &*label.text == from) {
         label.text = Arc::from(to);
     }
@@ -149,6 +156,10 @@ fn rename_type(changes: &mut TypeChanges<'_>, named: &NamedType, new_name: &Iden
             check.name,
             table.name
         );
+        return Err(EngineError::unsupported(message));
+    }
+    if let Some(view) = mentions::views(changes.catalog(), known).next() {
+        let message = format!("renaming type {} is not supported while view \"{}\" has it", named.shown(), view.name);
         return Err(EngineError::unsupported(message));
     }
     free_name(changes, &name)?;

@@ -6,19 +6,11 @@ use sqlparser::ast::ObjectName;
 use super::change::change_types;
 use super::mentions;
 use super::named_type::NamedType;
+use crate::dependents::Behavior;
 use crate::notices::Notice;
 use crate::statement_context::StatementContext;
 use crate::table::Missing;
 use crate::{EngineError, Outcome, SqlState};
-
-/// What becomes of what depends on a type.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Behavior {
-    /// It is kept, and so is the type.
-    Restrict,
-    /// It is dropped, too.
-    Cascade,
-}
 
 /// `DROP TYPE [IF EXISTS] a, b`, in one commit.
 ///
@@ -40,7 +32,7 @@ pub(crate) async fn drop_types(
                     context.raise(Notice::skipping(SqlState::SuccessfulCompletion, error.message()));
                 }
                 (Some(error), Missing::Refused) => return Err(error),
-                (None, _) => dropped.push(droppable(named)?),
+                (None, _) => dropped.push(droppable(&catalog, named)?),
             }
         }
         dropped.dedup_by_key(|known| known.id);
@@ -53,7 +45,7 @@ pub(crate) async fn drop_types(
 }
 
 /// The type, if it is an enumerated type.
-fn droppable(named: NamedType) -> Result<CatalogType, EngineError> {
+fn droppable(catalog: &Catalog, named: NamedType) -> Result<CatalogType, EngineError> {
     let refused = |message: String| EngineError::new(SqlState::DependentObjectsStillExist, message);
     let shown = named.shown();
     match named {
@@ -63,8 +55,15 @@ fn droppable(named: NamedType) -> Result<CatalogType, EngineError> {
             Err(refused(format!("cannot drop type {shown} because type {element} requires it"))
                 .with_hint(format!("You can drop type {element} instead.")))
         }
-        NamedType::Row(table) => Err(refused(format!("cannot drop type {table} because table {table} requires it"))
-            .with_hint(format!("You can drop table {table} instead."))),
+        NamedType::Row(name) => {
+            let kind = match catalog.view(&name) {
+                Some(view) if view.is_materialized() => "materialized view",
+                Some(_) => "view",
+                None => "table",
+            };
+            Err(refused(format!("cannot drop type {name} because {kind} {name} requires it"))
+                .with_hint(format!("You can drop {kind} {name} instead.")))
+        }
         NamedType::System(_) | NamedType::Nothing(..) => {
             Err(refused(format!("cannot drop type {shown} because it is required by the database system")))
         }
@@ -79,7 +78,7 @@ fn check_unused(catalog: &Catalog, dropped: &[CatalogType], behavior: Behavior) 
     }
     if behavior == Behavior::Cascade {
         return Err(EngineError::unsupported(
-            "DROP TYPE … CASCADE is not supported while columns or defaults have the type",
+            "DROP TYPE … CASCADE is not supported while columns, defaults or views have the type",
         )
         .with_detail(dependents.join("\n")));
     }
@@ -112,5 +111,7 @@ fn dependents(catalog: &Catalog, known: &CatalogType) -> Vec<String> {
     let check = mentions::in_check(catalog, &known.definition.name);
     let check = check
         .map(|(table, check)| format!("constraint {} on table {} depends on type {shown}", check.name, table.name));
-    check.into_iter().chain(defaults).chain(columns.iter().rev().map(of_column)).collect()
+    let views = mentions::views(catalog, known).map(|view| format!("view {} depends on type {shown}", view.name));
+    let views: Vec<String> = views.collect();
+    views.into_iter().rev().chain(check).chain(defaults).chain(columns.iter().rev().map(of_column)).collect()
 }

@@ -1,10 +1,12 @@
-//! Defaults and check constraints that mention a type or a label.
+//! Defaults, check constraints and views that mention a type or a label.
 //!
-//! A default is SQL text, and says which type or label it means by name. Texts that only look like it count, too, so that nothing is
+//! These are SQL text, and say which type or label they mean by name. Texts that only look like it count, too, so that nothing is
 //! missed that would mean something else after a change.
 
+use std::sync::Arc;
+
 use braid_base::EnumTypeRef;
-use braid_storage::{Catalog, CatalogType, CheckDef, ColumnDef, ColumnType, TableDef};
+use braid_storage::{Catalog, CatalogType, CheckDef, ColumnDef, ColumnType, TableDef, ViewDef};
 
 /// The columns with a default, with their tables.
 fn defaults(catalog: &Catalog) -> impl Iterator<Item = (&TableDef, &ColumnDef, &str)> {
@@ -58,6 +60,33 @@ pub(super) fn of_label<'a>(
     };
     let mut found = defaults(catalog).filter(|(_, column, text)| may_mean_type(column, text));
     found.find(|(_, _, text)| text.contains(&written)).map(|(def, column, _)| (def, column))
+}
+
+/// The views whose text or columns have a type.
+pub(super) fn views<'a>(catalog: &'a Catalog, known: &CatalogType) -> impl Iterator<Item = &'a Arc<ViewDef>> {
+    let oids = [known.definition.oid, known.definition.array_oid];
+    let views = catalog.views().by_id().values();
+    views.filter(move |view| view.type_oids.iter().any(|oid| oids.contains(oid)))
+}
+
+/// A view whose text has a type, and may have this label of it.
+pub(super) fn view_of_label<'a>(catalog: &'a Catalog, known: &CatalogType, label: &str) -> Option<&'a Arc<ViewDef>> {
+    let written = label.replace('\'', "''");
+    // A text may compare columns of the type with labels without having its name.
+    let of_columns = |view: &ViewDef| {
+        view.stored_sources().filter_map(|(id, _)| catalog.by_id(id)).any(|table| {
+            let of_type = ColumnType::Enum(EnumTypeRef::Open(known.id));
+            table.def.columns.iter().any(|column| column.column_type == of_type)
+        })
+    };
+    let may_mean_type = |view: &&Arc<ViewDef>| {
+        of_columns(view)
+            || view.type_oids.contains(&known.definition.oid)
+            || view.sources.iter().any(|source| {
+                catalog.view(&source.name).is_some_and(|inner| inner.type_oids.contains(&known.definition.oid))
+            })
+    };
+    catalog.views().by_id().values().filter(may_mean_type).find(|view| view.text.contains(&written))
 }
 
 /// The names in a text outside of strings, folded unless they are quoted.

@@ -1,6 +1,6 @@
 //! CREATE TYPE … AS ENUM, ALTER TYPE and DROP TYPE.
 //!
-//! A default is stored as SQL text, in which types and labels have names. So what a default mentions is not renamed.
+//! A default and a view are stored as SQL text, in which types and labels have names. So what they mention is not renamed.
 //!
 //! Values of a type have the labels that are committed. So a transaction cannot use a label that it has added, as in PostgreSQL, and
 //! it can only end after it has renamed something.
@@ -25,4 +25,4 @@ mod named_type;
 
 pub(crate) use alter::alter_type;
 pub(crate) use create::create_type;
-pub(crate) use drop::{Behavior, drop_types};
+pub(crate) use drop::drop_types;

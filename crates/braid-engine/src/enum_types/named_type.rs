@@ -92,5 +92,5 @@ fn of_users(catalog: &Catalog, schema: SchemaId, name: &str) -> Option<NamedType
         name if known.definition.array_name == name => Some(NamedType::Array(known.clone())),
         _ => None,
     });
-    of_type.or_else(|| catalog.table_in(schema, name).map(|_| NamedType::Row(name.to_owned())))
+    of_type.or_else(|| catalog.has_relation(schema, name).then(|| NamedType::Row(name.to_owned())))
 }

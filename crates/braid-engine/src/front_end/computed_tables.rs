@@ -97,9 +97,9 @@ fn entry_of_relation(relation: &SystemRelation) -> TableEntry {
 }
 
 /// The text of a system relation that is a view.
-pub(super) fn view_text(table: u64) -> Option<Arc<str>> {
+pub(super) fn view_text(table: u64) -> Option<&'static str> {
     match computed(table)? {
-        Computed::Relation(SystemRelation { kind: RelationKind::View { text }, .. }) => Some(text.as_str().into()),
+        Computed::Relation(SystemRelation { kind: RelationKind::View { text }, .. }) => Some(text),
         Computed::Relation(_) | Computed::View(_) | Computed::Sequence(_) => None,
     }
 }

@@ -11,6 +11,9 @@
 //! | [`computed_tables`] | tables that are computed when they are read |
 //! | [`snapshot_tables`] | the tables of a statement's snapshot |
 //! | [`statement_tables`] | the tables that a statement has for itself |
+//! | [`view_tables`] | what the names in a view's text mean |
+//! | [`view_query`] | the query of a CREATE VIEW |
+//! | [`view_sizes`] | how much views add to a query |
 //! | [`assigned_expression`] | expressions of INSERT and DEFAULT |
 //! | [`row_condition`] | conditions of CHECK |
 //! | [`stored_row`] | rows of a table as values |
@@ -32,6 +35,9 @@ mod snapshot_tables;
 mod statement_tables;
 mod stored_query;
 mod stored_row;
+mod view_query;
+mod view_sizes;
+mod view_tables;
 
 use std::sync::Arc;
 
@@ -56,10 +62,12 @@ pub(crate) use row_condition::RowCondition;
 pub(crate) use session_facts::StatementFacts;
 pub(crate) use statement_tables::StatementTables;
 pub(crate) use stored_query::{
-    DescribedPart, PartQuery, StoredIn, TableOfQuery, describe_part, describe_returning, describe_stored, start_insert,
-    start_table, table_columns,
+    DescribedPart, PartQuery, StoredIn, StoredRows, TableOfQuery, describe_part, describe_returning, describe_stored,
+    start_insert, start_table, table_columns,
 };
 pub(crate) use stored_row::shown_row;
+pub(crate) use view_query::ViewQuery;
+pub(crate) use view_tables::REFRESHED_SCHEMA;
 
 /// Longest text that is bound on the session's thread; longer ones are bound on a planning thread.
 const TEXT_BYTES_MAX: usize = 64 << 10;

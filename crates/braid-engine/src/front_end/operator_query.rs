@@ -20,6 +20,7 @@ use super::returning::{ReturnedPlan, ReturningList};
 use super::session_facts::StatementFacts;
 use super::snapshot_tables::SnapshotTables;
 use super::statement_tables::StatementTables;
+use super::view_sizes::ViewsSize;
 use super::{Described, is_brief};
 use crate::bound_parameters::BoundParameters;
 use crate::deep_stack::on_deep_stack;
@@ -123,7 +124,8 @@ pub(crate) async fn relation_text(
     let (size, explained) = (statement.size(), statement.clone());
     let work = async move |context: StatementContext| {
         let source = QuerySource::default();
-        let text = on_deep_stack(explained.size().expressions, || {
+        let views = source.views(&context, &explained)?;
+        let text = on_deep_stack(explained.size().expressions + views.expressions, || {
             let (facts, tables) = (StatementFacts::of(&context), SnapshotTables::of(&context));
             let (text, query) = source.of(&explained)?;
             let mut binding = BoundStatement::new(text, &facts, &tables);
@@ -148,7 +150,8 @@ async fn planned(
     numerics: Numerics,
 ) -> Result<Result<PlannedQuery, SqlError>, EngineError> {
     statement.size().check_for_planning()?;
-    if is_brief(statement.origin(), statement.size()) {
+    let views = source.views(context, statement)?;
+    if is_brief(statement.origin(), statement.size()) && views.is_brief() {
         let constants = parameters.constants(Literals::InPlace(numerics));
         let planned = plan_here(|| Ok(plan_source(context, statement, &source, constants)))?;
         return Ok(planned.map_err(NoPlan::into_error));
@@ -264,7 +267,7 @@ impl QuerySource {
     }
 
     /// The text in which places count, and the query as it is bound. That of a statement is rebound when it is parsed.
-    fn of<'a>(&'a self, statement: &'a Statement) -> Result<(&'a str, Cow<'a, Query>), SqlError> {
+    pub(super) fn of<'a>(&'a self, statement: &'a Statement) -> Result<(&'a str, Cow<'a, Query>), SqlError> {
         match (&self.other, statement.query()) {
             (Some((text, query)), _) => Ok((text, Cow::Owned(prepared((**query).clone())))),
             (None, None) => Err(SqlError::unsupported("a statement without a query")),
@@ -273,6 +276,19 @@ impl QuerySource {
             }
             (None, Some(query)) => Ok((statement.origin(), Cow::Owned(prepared(query.clone())))),
         }
+    }
+}
+
+impl QuerySource {
+    /// How much views add to the query and to RETURNING.
+    ///
+    /// # Errors
+    /// 54001 if they are too large.
+    pub(super) fn views(&self, context: &StatementContext, statement: &Statement) -> Result<ViewsSize, SqlError> {
+        let query = self.other.as_ref().map(|(_, query)| &**query).or_else(|| statement.query());
+        let listed = self.returning.as_ref().map(|returning| &returning.syntax.list);
+        let snapshot = self.tables.snapshot().unwrap_or_else(|| context.snapshot());
+        ViewsSize::of(&snapshot, query.into_iter().chain(listed))
     }
 }
 
@@ -386,7 +402,8 @@ fn plan_over(
         Literals::InPlace(_) => Purpose::OneStatement,
         Literals::Varying(_) => Purpose::ManyStatements { forms: &forms },
     };
-    on_deep_stack(statement.size().expressions, || {
+    let views = source.views(context, statement)?;
+    on_deep_stack(statement.size().expressions + views.expressions, || {
         let (text, query) = source.of(statement)?;
         let mut binding = BoundStatement::new(text, &facts, tables).with_varying(varying);
         if let Some(types) = constants.parameter_types {

@@ -13,7 +13,7 @@ use braid_exec::scan::table_source::TableSource;
 use braid_plan::lowering::StoredTables;
 use braid_plan::values::Form;
 use braid_scan::ScanSpec;
-use braid_sql::tables::{TableColumn, TableEntry, Tables};
+use braid_sql::tables::{TableColumn, TableEntry, Tables, View};
 use braid_sql::{SqlError, Value};
 use braid_storage::{Catalog, ColumnType, TableDef};
 use parking_lot::Mutex;
@@ -21,6 +21,7 @@ use parking_lot::Mutex;
 use super::computed_tables;
 use super::server_facts::StatementServer;
 use super::statement_tables::StatementTables;
+use super::view_tables::{REFRESHED_SCHEMA, check_populated, entry_of_refreshed, entry_of_view};
 use braid_sql::tables::{RETURNED_ROWS, schema_of_changed_table};
 
 use crate::error_mapping::sql_error;
@@ -29,11 +30,13 @@ use crate::statement_context::StatementContext;
 use braid_catalog::column_types::sql_type_of;
 
 /// The computed tables, and those of users in one snapshot.
+#[derive(Clone)]
 pub(super) struct SnapshotTables {
     snapshot: Arc<Catalog>,
     buffer: Arc<BufferManager>,
     context: StatementContext,
-    found: Mutex<Vec<Arc<TableDef>>>,
+    /// Those that were found, also in the texts of views.
+    found: Arc<Mutex<Vec<Arc<TableDef>>>>,
     /// The rows that RETURNING reads.
     returned: OnceLock<Arc<KeptTable>>,
     /// What the statement has for itself.
@@ -46,7 +49,7 @@ impl SnapshotTables {
             snapshot: context.snapshot(),
             buffer: context.database().buffer().clone(),
             context: context.clone(),
-            found: Mutex::default(),
+            found: Arc::default(),
             returned: OnceLock::new(),
             own: StatementTables::default(),
         }
@@ -61,14 +64,23 @@ impl SnapshotTables {
 impl SnapshotTables {
     /// The table of a name in a schema.
     fn table_in(&self, schema: &str, name: &str) -> Result<Option<Arc<TableEntry>>, SqlError> {
-        let of_users = match schema_of_changed_table(schema) {
-            Some(number) => Some(SchemaId(number)),
+        if schema == REFRESHED_SCHEMA {
+            let view = self.snapshot.view(name);
+            return Ok(view.map(|view| Arc::new(entry_of_refreshed(&self.snapshot, view))));
+        }
+        let changed = schema_of_changed_table(schema).map(SchemaId);
+        let of_users = match changed {
+            Some(id) => Some(id),
             None => self.context.schema_of_users(&self.snapshot, schema).map_err(sql_error)?,
         };
         if let Some(id) = of_users {
-            let Some(version) = self.snapshot.table_in(id, name) else { return Ok(self.sequence(id, name)) };
-            self.found.lock().push(version.def.clone());
-            self.context.note_reads([version.def.id]);
+            let Some(version) = self.snapshot.table_in(id, name) else {
+                let view = self.snapshot.view_in(id, name).filter(|_| changed.is_none());
+                let view = view.map(|view| Arc::new(entry_of_view(&self.snapshot, view)));
+                return Ok(view.or_else(|| self.sequence(id, name)));
+            };
+            check_populated(&self.snapshot, version.def.id)?;
+            self.note_found(&version.def);
             let schema = self.snapshot.schema_name(id).unwrap_or_default();
             return Ok(Some(Arc::new(entry_of(schema, &version.def))));
         }
@@ -111,7 +123,18 @@ impl SnapshotTables {
 
     /// The tables that were found so far.
     pub fn into_found(self) -> Vec<Arc<TableDef>> {
-        self.found.into_inner()
+        std::mem::take(&mut self.found.lock())
+    }
+
+    /// Notes a table that is read.
+    pub(super) fn note_found(&self, def: &Arc<TableDef>) {
+        self.found.lock().push(def.clone());
+        self.context.note_reads([def.id]);
+    }
+
+    /// The snapshot.
+    pub(super) fn snapshot(&self) -> &Arc<Catalog> {
+        &self.snapshot
     }
 }
 
@@ -136,8 +159,8 @@ impl Tables for SnapshotTables {
         found.transpose()
     }
 
-    fn view(&self, table: u64) -> Option<Arc<str>> {
-        computed_tables::view_text(table)
+    fn view(&self, table: u64) -> Option<View> {
+        computed_tables::view_text(table).map(View::of_system).or_else(|| self.user_view(table))
     }
 }
 
@@ -186,7 +209,7 @@ impl StoredTables for SnapshotTables {
     }
 }
 
-/// A table of a schema as the binder knows it.
+/// A table of a schema as the binder knows tables.
 pub(super) fn entry_of(schema: &str, def: &TableDef) -> TableEntry {
     let column = |column: &braid_storage::ColumnDef| TableColumn {
         name: column.name.clone(),

@@ -155,6 +155,10 @@ pub(super) fn key(
     if snapshot.enum_types().len() > 0 {
         key.push_str(&format!("\0types of {}", snapshot.types_changed()));
     }
+    // What names of views mean.
+    if !snapshot.views().by_id().is_empty() {
+        key.push_str(&format!("\0views of {}", snapshot.views_changed()));
+    }
     Ok(key)
 }
 

@@ -1,13 +1,15 @@
 //! DROP SCHEMA.
 
+use std::sync::Arc;
+
 use braid_base::{SchemaId, TableId};
 use braid_sql::functions::strings::quoting::quote_identifier;
 use braid_sql::search_path::is_built_in;
-use braid_storage::Catalog;
+use braid_storage::{Catalog, WriteSet};
 use sqlparser::ast::ObjectName;
 
 use super::schema_name;
-use crate::enum_types::Behavior;
+use crate::dependents::{Behavior, Dropped, drop_views_of, drop_with};
 use crate::notices::Notice;
 use crate::sequences::dependents;
 use crate::statement_context::StatementContext;
@@ -41,14 +43,25 @@ pub(crate) async fn drop_schemas(
     dropped.sort();
     dropped.dedup();
     let contents = contents(context, &snapshot, &dropped);
-    match behavior {
-        Behavior::Restrict => check_empty(&dropped, &contents)?,
+    let views = match behavior {
+        Behavior::Restrict => {
+            check_empty(&dropped, &contents)?;
+            Vec::new()
+        }
         Behavior::Cascade => {
             check_unused(&snapshot, &dropped)?;
             tell(context, &contents);
+            let goes = |schema: SchemaId| dropped.iter().any(|(id, _)| *id == schema);
+            let tables = snapshot.tables().filter(|table| goes(table.def.schema)).map(|table| table.def.id);
+            let tables: Vec<TableId> = tables.collect();
+            drop_with(context, &snapshot, Dropped::Relations(&tables), &[], behavior)?
         }
-    }
-    context.change(|writes, view| dropped.iter().try_for_each(|(id, _)| writes.drop_schema(view, *id))).await?;
+    };
+    let change = |writes: &mut WriteSet, view: &Arc<Catalog>| {
+        drop_views_of(writes, view, &views)?;
+        dropped.iter().try_for_each(|(id, _)| writes.drop_schema(view, *id))
+    };
+    context.change(change).await?;
     Ok(Outcome::done("DROP SCHEMA"))
 }
 

@@ -13,6 +13,7 @@ use super::prepare_statement::{PrepareStatement, parse_execute};
 use super::relation_names::RelationNames;
 use super::sequence_statement::SequenceStatement;
 use super::table_of_rows::{CreateTableOfExecution, select_into};
+use super::view_statement::{CreateView, ViewStatement};
 use crate::names::fold;
 use crate::statement_limits::StatementSize;
 
@@ -31,6 +32,8 @@ pub(crate) enum Command {
     Prepare(PrepareStatement),
     /// CREATE SEQUENCE and ALTER SEQUENCE, as read here.
     Sequence(SequenceStatement),
+    /// A statement about views, as read here.
+    View(ViewStatement),
 }
 
 impl Command {
@@ -60,6 +63,11 @@ impl Command {
                 Ok(Self::Sql(ast::Statement::Rollback { chain, savepoint: None }))
             }
             _ if SequenceStatement::begins(parser, keyword) => SequenceStatement::parse(parser).map(Self::Sequence),
+            Keyword::CREATE | Keyword::ALTER | Keyword::REFRESH
+                if let Some(statement) = ViewStatement::parse(parser, keyword)? =>
+            {
+                Ok(Self::View(statement))
+            }
             _ => {
                 if keyword == Keyword::CREATE
                     && let Some(create) = parser.maybe_parse(CreateTableOfExecution::parse)?
@@ -114,7 +122,8 @@ impl Command {
             Self::CreateTableWithoutData(create) => create.rewrite(rewrite),
             Self::Copy(CopyStatement { subject: CopySubject::Query(query), .. }) => query.rewrite(rewrite),
             Self::CreateTableOfExecution(create) => create.execution.rewrite(rewrite),
-            Self::Copy(_) | Self::Prepare(_) | Self::Sequence(_) => {}
+            Self::View(ViewStatement::Create(CreateView { query, .. })) => query.rewrite(rewrite),
+            Self::Copy(_) | Self::Prepare(_) | Self::Sequence(_) | Self::View(_) => {}
         }
     }
 
@@ -125,7 +134,8 @@ impl Command {
             Self::CreateTableWithoutData(create) => StatementSize::of(create),
             Self::Copy(CopyStatement { subject: CopySubject::Query(query), .. }) => StatementSize::of(&**query),
             Self::CreateTableOfExecution(create) => StatementSize::of(&create.execution),
-            Self::Copy(_) | Self::Sequence(_) => StatementSize::default(),
+            Self::View(ViewStatement::Create(CreateView { query, .. })) => StatementSize::of(&**query),
+            Self::Copy(_) | Self::Sequence(_) | Self::View(_) => StatementSize::default(),
             Self::Prepare(prepare) => {
                 prepare.prepared.as_deref().map_or_else(StatementSize::default, |tree| StatementSize::of(tree))
             }

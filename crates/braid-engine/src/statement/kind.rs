@@ -4,6 +4,7 @@ use sqlparser::ast;
 
 use super::command::Command;
 use super::sequence_statement::SequenceStatement;
+use super::view_statement::ViewStatement;
 
 /// What a statement does, as far as a client or a transaction block cares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -52,6 +53,14 @@ pub enum StatementKind {
     AlterSequence,
     /// DROP SEQUENCE.
     DropSequence,
+    /// CREATE VIEW, also MATERIALIZED.
+    CreateView,
+    /// ALTER VIEW, also MATERIALIZED.
+    AlterView,
+    /// DROP VIEW, also MATERIALIZED.
+    DropView,
+    /// REFRESH MATERIALIZED VIEW.
+    RefreshView,
     /// SET.
     Set,
     /// SHOW: answers rows.
@@ -93,6 +102,9 @@ impl StatementKind {
             Command::Prepare(_) => Self::Prepare,
             Command::Sequence(SequenceStatement::Create { .. }) => Self::CreateSequence,
             Command::Sequence(SequenceStatement::Alter { .. }) => Self::AlterSequence,
+            Command::View(ViewStatement::Create(_)) => Self::CreateView,
+            Command::View(ViewStatement::Alter(_)) => Self::AlterView,
+            Command::View(ViewStatement::Refresh(_)) => Self::RefreshView,
             Command::Sql(statement) => match statement {
                 S::Query(query) => kind_of_query(query),
                 S::Explain { .. } => Self::Explain,
@@ -111,6 +123,9 @@ impl StatementKind {
                 S::CreateSchema { .. } => Self::CreateSchema,
                 S::AlterSchema(_) => Self::AlterSchema,
                 S::Drop { object_type: ast::ObjectType::Schema, .. } => Self::DropSchema,
+                S::Drop { object_type: ast::ObjectType::View | ast::ObjectType::MaterializedView, .. } => {
+                    Self::DropView
+                }
                 S::Set(_) => Self::Set,
                 S::ShowVariable { .. } => Self::Show,
                 S::Reset(_) => Self::Reset,
@@ -133,9 +148,11 @@ impl StatementKind {
         let is_of_types = matches!(self, Self::CreateType | Self::AlterType | Self::DropType);
         let is_of_schemas = matches!(self, Self::CreateSchema | Self::AlterSchema | Self::DropSchema);
         let is_of_sequences = matches!(self, Self::CreateSequence | Self::AlterSequence | Self::DropSequence);
+        let is_of_views = matches!(self, Self::CreateView | Self::AlterView | Self::DropView | Self::RefreshView);
         let is_of_rows = self.changes_rows() || matches!(self, Self::Merge | Self::CopyFrom | Self::Truncate);
         let is_of_tables = matches!(self, Self::CreateTable | Self::AlterTable | Self::DropTable);
-        is_of_types || is_of_schemas || is_of_sequences || is_of_rows || is_of_tables
+        let is_of_system = is_of_types || is_of_schemas || is_of_sequences || is_of_views;
+        is_of_system || is_of_rows || is_of_tables
     }
 
     /// Whether it adds, changes or removes rows, and may return them.
@@ -145,7 +162,10 @@ impl StatementKind {
 
     /// Whether it may read rows of tables. INSERT is asked later: most read none.
     pub fn reads_tables(self) -> bool {
-        matches!(self, Self::Query | Self::Explain | Self::CopyTo | Self::CreateTable)
+        matches!(
+            self,
+            Self::Query | Self::Explain | Self::CopyTo | Self::CreateTable | Self::CreateView | Self::RefreshView
+        )
     }
 
     /// Whether it reads or writes, so that the characteristics of its transaction are settled.
@@ -247,7 +267,16 @@ mod tests {
             ("with x as (delete from t returning *) insert into t select * from x", Insert),
             ("merge into t using u on t.a = u.a when not matched then do nothing", Merge),
             ("truncate t", Truncate),
-            ("create view v as select 1", Unsupported),
+            ("create view v as select 1", CreateView),
+            ("create or replace temp view v (a, b) as values (1, 2)", CreateView),
+            ("create materialized view if not exists v as select 1 with no data", CreateView),
+            ("alter view v rename to w", AlterView),
+            ("alter materialized view v rename a to b", AlterView),
+            ("drop view if exists v, w cascade", DropView),
+            ("drop materialized view v", DropView),
+            ("refresh materialized view v", RefreshView),
+            ("create table view_of_it (a int)", CreateTable),
+            ("alter view v set schema s", AlterView),
             ("create index on t (a)", Unsupported),
             ("alter table t add column b int", AlterTable),
         ] {

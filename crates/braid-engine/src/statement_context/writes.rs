@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use braid_base::{SchemaId, TableId};
 use braid_storage::{
-    AlteredRows, AppendedRows, Catalog, CatalogSequence, Locked, NewTable, RowDeletes, SequenceScope, TableAppender,
-    TableDef, WriteSet,
+    AlteredRows, AppendedRows, Catalog, CatalogSequence, Locked, NewTable, RowDeletes, SequenceScope, StoreError,
+    TableAppender, TableDef, WriteSet,
 };
 
 use super::StatementContext;
@@ -116,6 +116,32 @@ impl StatementContext {
         Ok(row_count)
     }
 
+    /// Makes changes and adds rows, in the transaction or by one commit. Returns the number of rows.
+    ///
+    /// # Errors
+    /// Those of `change`, and what writing and commits fail with.
+    pub async fn change_and_add(
+        &self,
+        appender: TableAppender,
+        change: impl FnOnce(&mut WriteSet, &Arc<Catalog>) -> Result<(), EngineError>,
+    ) -> Result<u64, EngineError> {
+        let rows = appender.finish().await?;
+        let view = self.snapshot();
+        let mut writes = self.take_writes();
+        let before = writes.clone();
+        let changed = match change(&mut writes, &view) {
+            Ok(()) => writes.add_rows(rows).await.map_err(EngineError::from),
+            Err(error) => Err(error),
+        };
+        match changed {
+            Ok(row_count) => self.keep(writes).await.map(|()| row_count),
+            Err(error) => {
+                self.shared.state.lock().transaction.put_writes(before);
+                Err(error)
+            }
+        }
+    }
+
     /// Deletes rows and adds others, in the transaction or by a commit, if the rows are as the statement has seen them. False if others
     /// have changed some of them: nothing is changed then.
     ///
@@ -166,19 +192,20 @@ impl StatementContext {
         }
     }
 
-    /// Gives a table another definition, for the statements of the transaction. [`Self::keep_changes`] keeps it. `states` are those that
-    /// the statement has read.
+    /// Makes changes and gives a table another definition, for the statements of the transaction. [`Self::keep_changes`] keeps them. `states`
+    /// are those that the statement has read.
     ///
     /// # Errors
-    /// As [`WriteSet::alter_table`].
+    /// Those of `change`, and as [`WriteSet::alter_table`].
     pub async fn alter_table(
         &self,
         (committed, view): &(Arc<Catalog>, Arc<Catalog>),
-        def: TableDef,
-        rows: AlteredRows,
+        (def, rows): (TableDef, AlteredRows),
+        change: impl FnOnce(&mut WriteSet, &Arc<Catalog>) -> Result<(), StoreError>,
     ) -> Result<(), EngineError> {
         self.check_lasting(view, def.schema, &def.columns)?;
         let mut writes = self.take_writes();
+        change(&mut writes, view)?;
         writes.alter_table((committed, view), def, rows).await?;
         self.shared.state.lock().transaction.put_writes(writes);
         Ok(())

@@ -4,20 +4,22 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use braid_base::TableId;
-use braid_storage::{Catalog, TableDef};
+use braid_storage::{Catalog, TableDef, WriteSet};
 use sqlparser::ast::ObjectName;
 
+use crate::dependents::{Behavior, Dropped, drop_views_of, drop_with};
 use crate::notices::Notice;
 use crate::sequences::dependents;
 use crate::statement_context::StatementContext;
 use crate::table_names::{Missing, Named, named_table};
 use crate::{EngineError, Outcome, SqlState};
 
-/// `DROP TABLE [IF EXISTS] a, b`. Without IF EXISTS, all tables must exist before any is dropped.
+/// `DROP TABLE [IF EXISTS] a, b [CASCADE]`. Without IF EXISTS, all tables must exist before any is dropped.
 pub(crate) async fn drop_tables(
     context: &StatementContext,
     names: &[ObjectName],
     missing: Missing,
+    behavior: Behavior,
 ) -> Result<Outcome, EngineError> {
     let snapshot = context.snapshot();
     let mut tables = BTreeMap::new();
@@ -34,18 +36,32 @@ pub(crate) async fn drop_tables(
             }
         }
     }
-    check_sequences(&snapshot, &tables)?;
-    context.change(|writes, view| tables.keys().try_for_each(|table| writes.drop_table(view, *table))).await?;
+    check_sequences(&snapshot, &tables, behavior)?;
+    let ids: Vec<TableId> = tables.keys().copied().collect();
+    let dependents = drop_with(context, &snapshot, Dropped::Relations(&ids), &[], behavior)?;
+    let change = |writes: &mut WriteSet, view: &Arc<Catalog>| {
+        drop_views_of(writes, view, &dependents)?;
+        ids.iter().try_for_each(|table| writes.drop_table(view, *table))
+    };
+    context.change(change).await?;
     Ok(Outcome::done("DROP TABLE"))
 }
 
 /// Refuses to drop tables whose sequences are in defaults of others.
-fn check_sequences(catalog: &Catalog, tables: &BTreeMap<TableId, Arc<TableDef>>) -> Result<(), EngineError> {
+fn check_sequences(
+    catalog: &Catalog,
+    tables: &BTreeMap<TableId, Arc<TableDef>>,
+    behavior: Behavior,
+) -> Result<(), EngineError> {
     for known in catalog.sequences() {
         let owner = known.definition.owner.and_then(|owner| tables.get(&owner.table));
         let Some(table) = owner.map(|owner| &owner.name) else { continue };
         let others = dependents(catalog, known).filter(|other| !tables.contains_key(&other.table));
         let others: Vec<String> = others.map(|other| other.text).collect();
+        if !others.is_empty() && behavior == Behavior::Cascade {
+            let message = "DROP TABLE … CASCADE of tables whose sequences are in defaults of others is not supported";
+            return Err(EngineError::unsupported(message).with_detail(others.join("\n")));
+        }
         if !others.is_empty() {
             let message = format!("cannot drop table {table} because other objects depend on it");
             return Err(EngineError::new(SqlState::DependentObjectsStillExist, message)

@@ -34,3 +34,4 @@ mod templates;
 mod temporary_tables;
 mod test_db;
 mod transactions;
+mod views;

@@ -169,3 +169,39 @@ async fn schemas_are_there_after_reopening() {
     assert_eq!(answer(&session, question).await, expected);
     assert_eq!(answer(&session, "select b from s2.t").await, "s2");
 }
+
+#[tokio::test]
+async fn a_view_means_what_its_names_meant_whatever_their_schemas_are_called() {
+    let db = two_schemas().await;
+    db.run("set search_path = s1, public;; create view public.v as select b from t;; reset search_path").await;
+    let session = eager(&db);
+    for _ in 0..3 {
+        assert_eq!(answer(&session, "select * from v").await, "s1");
+    }
+    answer(&session, "create temp table t (a int, b text);; insert into t values (1, 'own')").await;
+    assert_eq!(answer(&session, "select * from v").await, "s1");
+    db.run("alter schema s1 rename to renamed;; alter schema s2 rename to s1").await;
+    assert_eq!(answer(&session, "select * from v").await, "s1");
+    assert!(db.run("select pg_get_viewdef('v'::regclass)").await.contains("renamed.t"));
+    let name = "select n.nspname from pg_class c join pg_namespace n on n.oid = c.relnamespace where c.relname = 'v'";
+    assert_eq!(db.run(name).await, "public");
+    assert_eq!(state(&session, "create view w as select * from t").await, "0A000");
+    db.check_states(&[
+        ("create view s1.v as select 1 as a", "0A000"),
+        ("create materialized view s1.v as select 1 as a", "0A000"),
+        ("create view nowhere.v as select 1 as a", "3F000"),
+        ("drop view nowhere.v", "3F000"),
+        ("drop table renamed.t", "2BP01"),
+        ("drop schema renamed", "2BP01"),
+    ])
+    .await;
+    // In other schemas the name is free.
+    db.run("create table s1.v (a int);; insert into s1.v values (7)").await;
+    assert_eq!(db.run("select * from s1.v").await, "7");
+    db.run("drop schema renamed cascade").await;
+    assert_eq!(db.state("select * from v").await, "42P01");
+}
+
+async fn state(session: &Session, sql: &str) -> &'static str {
+    run(session, sql).await.expect_err(sql).sqlstate()
+}

@@ -401,7 +401,7 @@ impl Binder<'_> {
         let dialect = SqlDialect::for_text(sql);
         let parsed = parser_of(&dialect, sql).and_then(|mut parser| parser.parse_expr());
         let syntax = parsed.map_err(|_| missing())?;
-        let statement = Statement::new(sql, self.session, self.statement.tables);
+        let statement = Statement::new(sql, self.session, self.tables);
         let value = statement.binder().expression(&syntax)?;
         self.coerce(value, Place::Nowhere, SqlType::of(id), CastContext::Implicit)
     }

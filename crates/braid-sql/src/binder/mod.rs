@@ -18,6 +18,7 @@
 //! | [`query`] | queries |
 //! | [`clause`] | the clauses of a query, and what they may not contain |
 //! | [`records`] | rows as values |
+//! | [`references`] | the relations and columns that a statement names |
 //! | [`subscripts`] | subscripts and slices of arrays |
 //! | [`collations`] | COLLATE |
 //! | [`overlaps`] | OVERLAPS |
@@ -43,6 +44,7 @@ mod places;
 pub mod precedence;
 mod query;
 mod records;
+mod references;
 mod repeated_operand;
 mod session_values;
 mod special_syntax;
@@ -73,6 +75,8 @@ pub use query::row_expressions::RowExpression;
 use query::scope::{Scope, ScopeRelation};
 use query::whole_rows::RowNames;
 use records::{RecordTypes, without_record_number};
+pub use references::Referenced;
+use references::References;
 pub use type_syntax::type_of_syntax;
 use varying_literals::VaryingLiterals;
 pub use varying_literals::{VaryingKind, VaryingLiteral};
@@ -94,6 +98,8 @@ pub struct Statement<'a> {
     /// The relations of the query over the rows that the statement changes, for RETURNING.
     changed_relations: RefCell<Vec<ScopeRelation>>,
     row_names: RowNames,
+    /// `None` where nobody asks for them.
+    references: Option<References>,
     record_types: RecordTypes,
     /// `None` where the caller has no parameters.
     parameters: Option<Parameters>,
@@ -107,7 +113,7 @@ impl<'a> Statement<'a> {
         let changed_relations = RefCell::default();
         let record_types = RecordTypes::default();
         let collation = Cell::new(None);
-        let (places, parameters) = (Places::new(text), None);
+        let (places, parameters, references) = (Places::new(text), None, None);
         Self {
             session,
             places,
@@ -119,6 +125,7 @@ impl<'a> Statement<'a> {
             aggregated_steps,
             changed_relations,
             row_names,
+            references,
             record_types,
             parameters,
             varying,
@@ -127,7 +134,9 @@ impl<'a> Statement<'a> {
 
     /// A binder of expressions outside of queries.
     pub fn binder(&self) -> Binder<'_> {
-        Binder { statement: self, session: self.session, places: self.places, scope: None, clause: Clause::None }
+        let Self { session, tables, places, .. } = *self;
+        let (searched, scope, clause) = (None, None, Clause::None);
+        Binder { statement: self, session, tables, searched, places, scope, clause }
     }
 
     /// What is known of its columns.
@@ -141,6 +150,9 @@ impl<'a> Statement<'a> {
 pub struct Binder<'a> {
     statement: &'a Statement<'a>,
     session: &'a dyn SessionFacts,
+    tables: &'a dyn Tables,
+    /// The schema of names without one; `None` where the tables know.
+    searched: Option<&'static str>,
     places: Places<'a>,
     scope: Option<&'a Scope<'a>>,
     clause: Clause,

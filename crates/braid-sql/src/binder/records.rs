@@ -120,7 +120,7 @@ impl<'a> Binder<'a> {
             None => &column.name,
         });
         let fields = relation.columns.iter().zip(names).map(|(column, name)| field(name, column.sql_type)).collect();
-        let values = relation.columns.iter().map(|column| column.expression(origin)).collect();
+        let values = relation.columns.iter().map(|column| self.reference(column, origin)).collect();
         let record = self.record(RecordType { fields }, values)?;
         let sql_type = record.sql_type;
         let is_there = Expression { node: Node::Column(presence, origin), sql_type: SqlType::of(TypeId::BOOL) };
@@ -144,7 +144,7 @@ impl<'a> Binder<'a> {
         if let Some((relation, origin)) = self.relation_of_row(root)? {
             let folded = fold(name);
             return match relation.columns.iter().find(|column| column.name == folded) {
-                Some(column) => Ok(column.expression(origin)),
+                Some(column) => Ok(self.reference(column, origin)),
                 None => {
                     let of = relation.name.as_deref().unwrap_or_default();
                     let message = format!("column {of}.{folded} does not exist");
@@ -188,7 +188,7 @@ impl<'a> Binder<'a> {
         match (star, root_of_star(syntax)) {
             (Some((relation, origin)), _) => {
                 let columns = relation.columns.iter();
-                Ok(Some(columns.map(|column| (column.name.clone(), column.expression(origin))).collect()))
+                Ok(Some(columns.map(|column| (column.name.clone(), self.reference(column, origin))).collect()))
             }
             (None, Some(root)) => self.fields_of(&root).map(Some),
             (None, None) => Ok(None),
@@ -199,7 +199,7 @@ impl<'a> Binder<'a> {
     fn fields_of(&self, root: &Expr) -> Result<Vec<(String, Expression)>, SqlError> {
         let place = place_of_root(root);
         if let Some((relation, origin)) = self.relation_of_row(root)? {
-            let columns = relation.columns.iter().map(|column| (column.name.clone(), column.expression(origin)));
+            let columns = relation.columns.iter().map(|column| (column.name.clone(), self.reference(column, origin)));
             return Ok(columns.collect());
         }
         let record = self.expression(root)?;

@@ -11,6 +11,7 @@
 //! | 1 | 0, or 1 if the enumerated types follow, because they have changed |
 //! | 1 | 0, or 1 if the schemas but `public` follow, because they have changed |
 //! | 1 | 0, or 1 if the sequences follow, because one has changed or has numbers reserved |
+//! | 1 | 0, or 1 if the views follow, because they have changed |
 //! | 4 | number of tables that are dropped; then 4 bytes each, the id |
 //! | 4 | number of tables that are new or changed; then each of them, by ascending id |
 //!
@@ -42,10 +43,11 @@ use super::sequence_section::{decode_sequences, put_sequences};
 use super::sketch_section::{put_sketch, take_sketch};
 use super::table_section::{put_chunk, put_definition, take_chunk, take_definition};
 use super::type_section::{decode_types, encode_types};
+use super::view_section::{decode_views, put_views};
 use super::{FORMAT_VERSION, Manifest, ManifestChunk, ManifestError, ManifestTable, NextIds};
 use crate::schemas::SchemaDef;
 use crate::sequences::{SequenceDef, SequenceState};
-use crate::{DeletedRows, DistinctSketch, TableDef};
+use crate::{DeletedRows, DistinctSketch, TableDef, ViewDef};
 
 /// What a commit changes.
 #[derive(Clone, Debug)]
@@ -60,6 +62,8 @@ pub struct CommitRecord {
     pub schemas: Option<Vec<Arc<SchemaDef>>>,
     /// All sequences, and where they stand after a crash, if that has changed.
     pub sequences: Option<Vec<(Arc<SequenceDef>, SequenceState)>>,
+    /// All views, if they have changed.
+    pub views: Option<Vec<Arc<ViewDef>>>,
     /// Tables that are dropped.
     pub dropped: Vec<TableId>,
     /// Tables that are new or changed, by ascending id.
@@ -115,6 +119,10 @@ impl CommitRecord {
         out.push(self.sequences.is_some().into());
         if let Some(sequences) = &self.sequences {
             put_sequences(&mut out, sequences.iter().map(|(def, state)| (&**def, *state)));
+        }
+        out.push(self.views.is_some().into());
+        if let Some(views) = &self.views {
+            put_views(&mut out, views.iter().map(Arc::as_ref));
         }
         put_count(&mut out, self.dropped.len());
         self.dropped.iter().for_each(|id| out.extend_from_slice(&id.0.to_le_bytes()));
@@ -207,6 +215,9 @@ impl Manifest {
         }
         if take_flag(&mut reader)? {
             self.sequences = decode_sequences(&mut reader, self.next_ids.table)?;
+        }
+        if take_flag(&mut reader)? {
+            self.views = decode_views(&mut reader)?;
         }
         for _ in 0..reader.u32()? {
             let id = TableId(reader.u32()?);

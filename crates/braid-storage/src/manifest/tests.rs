@@ -15,6 +15,7 @@ mod old_versions;
 mod records;
 mod schemas;
 mod sequences;
+mod views;
 
 const ALL_TYPES: [ColumnType; 20] = [
     ColumnType::Boolean,
@@ -159,14 +160,20 @@ fn random_manifest(random: &mut SeededRandom) -> Manifest {
     let next_ids = NextIds { type_oid: FIRST_TYPE_OID + 400, ..NEXT_IDS };
     let mut sequences: Vec<_> =
         (0..random.below(4) as u32).map(|i| sequences::random_sequence(2 * i, random)).collect();
-    let schemas = schemas::random_schemas(random);
-    let mut any_schema = || match random.below(1 + schemas.len() as u64) as usize {
+    let log_number = random.next_u64();
+    let (schemas, views) = (schemas::random_schemas(random), Vec::new());
+    let mut manifest =
+        Manifest { sequence, next_ids, log_number, types, schemas, sequences: Vec::new(), views, tables };
+    manifest.views = views::random_views(&manifest, random);
+    let mut any_schema = || match random.below(1 + manifest.schemas.len() as u64) as usize {
         0 => SchemaId::PUBLIC,
-        at => schemas[at - 1].id,
+        at => manifest.schemas[at - 1].id,
     };
-    tables.iter_mut().for_each(|table| table.def.schema = any_schema());
+    let is_view = |id: TableId| manifest.views.iter().any(|view| view.id == id);
+    let others = manifest.tables.iter_mut().filter(|table| !is_view(table.def.id));
+    others.for_each(|table| table.def.schema = any_schema());
     sequences.iter_mut().for_each(|known| known.def.schema = any_schema());
-    Manifest { sequence, next_ids, log_number: random.next_u64(), types, schemas, sequences, tables }
+    Manifest { sequences, ..manifest }
 }
 
 const NEXT_IDS: NextIds = NextIds { file: 1000, table: 10, type_oid: FIRST_TYPE_OID };
@@ -180,6 +187,7 @@ fn manifest_of(table: ManifestTable) -> Manifest {
         types: Vec::new(),
         schemas: Vec::new(),
         sequences: Vec::new(),
+        views: Vec::new(),
         tables: vec![table],
     }
 }

@@ -88,12 +88,10 @@ impl WriteSet {
         Ok(catalog)
     }
 
-    /// Whether a table, sequence or type may get a name that it did not have: others may have taken it.
+    /// Whether a table, sequence, view or type may get a name that it did not have: others may have taken it.
     fn may_name(&self) -> bool {
-        self.types.is_some()
-            || !self.schemas.is_empty()
-            || self.sequences.has_changes()
-            || self.tables.values().any(TableWrites::may_name)
+        let is_any = self.types.is_some() || self.sequences.has_changes() || self.views.is_some();
+        is_any || !self.schemas.is_empty() || self.tables.values().any(TableWrites::may_name)
     }
 
     /// The next state.
@@ -106,6 +104,9 @@ impl WriteSet {
         }
         if !self.schemas.is_empty() {
             catalog.set_schemas(self.schemas.committed_on(newest.schemas_by_id())?);
+        }
+        if let Some(views) = &self.views {
+            catalog.set_views(views.committed_on(newest.views().by_id())?);
         }
         let is_gone = |(_, writes): &(&TableId, &TableWrites)| writes.base == Base::Dropped;
         for (id, writes) in self.tables.iter().filter(is_gone) {
@@ -147,6 +148,13 @@ impl WriteSet {
             self.types.iter().flat_map(|types| types.removed()).find(|known| is_used(&catalog, known.id))
         {
             return Err(StoreError::Conflict { what: format!("type \"{}\"", known.definition.name) });
+        }
+        if self.views.is_some()
+            || self.types.is_some()
+            || self.tables.values().any(|writes| writes.is_of_definition(newest))
+        {
+            catalog.check_views(newest)?;
+            self.views.iter().try_for_each(|views| views.check_types(&catalog))?;
         }
         Ok(Commit { catalog, added, removed })
     }

@@ -12,6 +12,7 @@ use arrow::compute::filter_record_batch;
 use braid_base::{CHUNK_ROWS, ChunkId};
 
 use super::altered_table::Altered;
+use crate::catalog::Catalog;
 use crate::store_shared::StoreShared;
 use crate::table_appender::AppendedRows;
 use crate::table_appender::chunk_writer::{ChunkWriter, Durability, WrittenChunks};
@@ -67,6 +68,11 @@ struct Recent {
 impl TableWrites {
     pub(super) fn new(def: Arc<TableDef>, base: Base) -> Self {
         Self { def, base, altered: None, full: Vec::new(), recent: Vec::new(), deletes: RowDeletes::new() }
+    }
+
+    /// Whether the table is created, altered or dropped.
+    pub(super) fn is_of_definition(&self, newest: &Catalog) -> bool {
+        self.base == Base::Dropped || newest.by_id(self.def.id).is_none_or(|version| version.def != self.def)
     }
 
     /// Whether some rows are in no file.

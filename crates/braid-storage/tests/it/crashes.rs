@@ -13,12 +13,13 @@ use crate::test_table::{
     data_files, delete_where, directory_in_memory, extra_column, faulty_disk, insert, named_files, new_table,
     open_again, open_on, read_ids, rows, test_device,
 };
+use crate::views::{add_view, remove_view, view_of};
 
 /// The system's number of an error of the disk.
 const EIO: i32 = 5;
 
 /// Tables and the numbers of their rows; of each table the next column id and the ids of extra columns; enumerated types, and
-/// the sort orders of their labels.
+/// the sort orders of their labels; views, and the numbers of their columns.
 pub type State = BTreeMap<String, Vec<i64>>;
 
 #[derive(Clone, Copy, Debug)]
@@ -35,6 +36,9 @@ pub enum Action {
     AddType(&'static str),
     AddLabel(&'static str),
     DropType(&'static str),
+    /// A view of a table.
+    AddView(&'static str, &'static str),
+    DropView(&'static str),
     Checkpoint,
 }
 
@@ -49,6 +53,11 @@ const COLUMN_COUNT: usize = 4;
 /// What a type is called in a state.
 fn type_entry(name: &str) -> String {
     format!("type {name}")
+}
+
+/// What a view is called in a state.
+fn view_entry(name: &str) -> String {
+    format!("view {name}")
 }
 
 impl Action {
@@ -91,6 +100,16 @@ impl Action {
                 };
                 store.change_types(drop_it).await
             }
+            Self::AddView(name, table) => {
+                let mut writes = store.write_set();
+                add_view(store, &mut writes, view_of(name, store.snapshot().table(table).unwrap().def.id))?;
+                writes.commit().await.map(|_| ())
+            }
+            Self::DropView(name) => {
+                let mut writes = store.write_set();
+                remove_view(&mut writes, &store.snapshot(), name);
+                writes.commit().await.map(|_| ())
+            }
         }
     }
 
@@ -127,6 +146,8 @@ impl Action {
                 orders.push(orders.len() as i64 + 1);
             }
             Self::DropType(name) => drop(state.remove(&type_entry(name))),
+            Self::AddView(name, _) => drop(state.insert(view_entry(name), vec![1])),
+            Self::DropView(name) => drop(state.remove(&view_entry(name))),
         }
     }
 }
@@ -141,7 +162,7 @@ fn add_label(changes: &mut TypeChanges<'_>, name: &str) -> Result<(), StoreError
     Ok(())
 }
 
-/// The columns of all tables, and the sort orders of the labels of all types.
+/// The columns of all tables, the numbers of columns of all views, and the sort orders of the labels of all types.
 fn definitions_of(store: &Store) -> State {
     let orders = |known: &CatalogType| known.definition.labels.iter().map(|label| label.key / KEY_GAP).collect();
     let snapshot = store.snapshot();
@@ -151,7 +172,9 @@ fn definitions_of(store: &Store) -> State {
         let columns = std::iter::once(i64::from(version.def.next_column_id)).chain(extra).collect();
         (columns_entry(&version.def.name), columns)
     });
-    types.chain(columns).collect()
+    let views = snapshot.views().by_id().values();
+    let views = views.map(|view| (view_entry(&view.name), vec![view.columns.len() as i64]));
+    types.chain(columns).chain(views).collect()
 }
 
 /// A disk on which everything is refused from operation `n` on, from 1.
@@ -224,7 +247,7 @@ async fn crash_everywhere(actions: &[Action], operations: impl Iterator<Item = u
     }
 }
 
-const SMALL_COMMITS: [Action; 22] = [
+const SMALL_COMMITS: [Action; 25] = [
     Action::AddType("mood"),
     Action::Create("a"),
     Action::Insert("a", 0, 10),
@@ -232,6 +255,7 @@ const SMALL_COMMITS: [Action; 22] = [
     // Merged with the ten rows before: replaces a file.
     Action::Insert("a", 10, 40),
     Action::AddLabel("mood"),
+    Action::AddView("v", "b"),
     Action::Checkpoint,
     Action::Delete("b", 2),
     Action::AddColumn("b"),
@@ -241,8 +265,10 @@ const SMALL_COMMITS: [Action; 22] = [
     Action::Insert("b", 300, 310),
     Action::AddColumn("b"),
     Action::DropColumn("b"),
+    Action::AddView("w", "b"),
     Action::Checkpoint,
     Action::Checkpoint,
+    Action::DropView("v"),
     Action::AddColumn("b"),
     Action::Delete("b", 3),
     Action::Drop("a"),

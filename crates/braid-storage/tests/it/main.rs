@@ -17,4 +17,5 @@ mod power_cuts;
 mod schemas;
 mod sequences;
 mod test_table;
+mod views;
 mod write_sets;

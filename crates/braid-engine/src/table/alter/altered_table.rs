@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use braid_base::ColumnId;
-use braid_storage::{ColumnChangeError, ColumnDef, StoreError, TableDef, TableVersion};
+use braid_storage::{Catalog, ColumnChangeError, ColumnDef, StoreError, TableDef, TableVersion, ViewDef};
 use sqlparser::ast::Expr;
 
 use crate::{EngineError, SqlState};
@@ -23,6 +23,7 @@ pub(super) enum NewValues {
 /// A table on its way to another definition.
 #[derive(Debug)]
 pub(super) struct AlteredTable {
+    catalog: Arc<Catalog>,
     before: Arc<TableVersion>,
     pub(super) def: TableDef,
     pub(super) new_values: BTreeMap<ColumnId, NewValues>,
@@ -30,13 +31,21 @@ pub(super) struct AlteredTable {
     pub(super) unverified: Vec<String>,
     /// Whether rows are written again though no value of them changes.
     has_deleted_nulls: bool,
+    /// The views that go with dropped columns.
+    pub(super) dropped_views: Vec<Arc<ViewDef>>,
 }
 
 impl AlteredTable {
     /// A table as the statement sees it, not altered yet.
-    pub fn of(before: &Arc<TableVersion>) -> Self {
-        let (before, def, new_values) = (before.clone(), (*before.def).clone(), BTreeMap::new());
-        Self { before, def, new_values, unverified: Vec::new(), has_deleted_nulls: false }
+    pub fn of(catalog: &Arc<Catalog>, before: &Arc<TableVersion>) -> Self {
+        let (catalog, before, def) = (catalog.clone(), before.clone(), (*before.def).clone());
+        let (new_values, unverified, dropped_views) = Default::default();
+        Self { catalog, before, def, new_values, unverified, has_deleted_nulls: false, dropped_views }
+    }
+
+    /// The state that the statement sees.
+    pub(super) fn catalog(&self) -> &Arc<Catalog> {
+        &self.catalog
     }
 
     /// The table before.

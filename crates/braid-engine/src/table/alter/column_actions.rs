@@ -7,6 +7,7 @@ use braid_storage::{Scalar, missing_value_of};
 use sqlparser::ast::{AlterColumnOperation, ColumnDef as SqlColumn, Expr};
 
 use super::altered_table::{AlteredTable, NewValues, store_error};
+use crate::dependents::Behavior;
 use crate::dml::assignment::Assignment;
 use crate::dml::defaults::{bound_default, default_syntax};
 use crate::front_end::StatementFacts;
@@ -100,12 +101,19 @@ impl AlteredTable {
     }
 
     /// `DROP [COLUMN] [IF EXISTS]`
-    pub fn drop_column(&mut self, context: &StatementContext, name: &str, if_exists: bool) -> Result<(), EngineError> {
+    pub fn drop_column(
+        &mut self,
+        context: &StatementContext,
+        name: &str,
+        if_exists: bool,
+        behavior: Behavior,
+    ) -> Result<(), EngineError> {
         if if_exists && self.def.column(name).is_none() {
             let what = format!("column \"{name}\" of relation \"{}\" does not exist", self.def.name);
             context.raise(Notice::skipping(SqlState::SuccessfulCompletion, &what));
             return Ok(());
         }
+        self.drop_views_of(context, name, behavior)?;
         self.def = self.def.without_column(name).map_err(store_error)?;
         Ok(())
     }

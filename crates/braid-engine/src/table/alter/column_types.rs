@@ -30,6 +30,7 @@ impl AlteredTable {
             return Err(EngineError::unsupported(format!("cannot alter type of column \"{name}\" twice")));
         }
         let new = column_type(data_type, &StatementFacts::of(context))?;
+        self.check_unread(context, name)?;
         let column = self.column(name)?;
         let old = std::mem::replace(&mut column.column_type, new);
         cast_default(column, old)?;

@@ -12,24 +12,33 @@
 //! | [`column_actions`] | ADD, DROP, ALTER and RENAME of columns |
 //! | [`constraint_actions`] | ADD, DROP, RENAME and VALIDATE of constraints |
 //! | [`column_types`] | ALTER COLUMN … TYPE |
+//! | [`other_relations`] | ALTER TABLE of views and sequences |
+//! | [`view_columns`] | columns that views read |
 //! | [`rewriting`] | the rows with their new values |
 
 mod altered_table;
 mod column_actions;
 mod column_types;
 mod constraint_actions;
+mod other_relations;
 mod passes;
 mod rewriting;
+mod view_columns;
 
-use sqlparser::ast::{AlterTable, AlterTableOperation, ObjectName, RenameTableNameKind, TableConstraint};
+use std::sync::Arc;
+
+use braid_storage::{Catalog, WriteSet};
+use sqlparser::ast::{AlterTable, AlterTableOperation, DropBehavior, ObjectName, RenameTableNameKind, TableConstraint};
 
 use super::definition::written_check;
+use crate::dependents::{Behavior, drop_views_of};
 use crate::names::fold;
 use crate::notices::Notice;
 use crate::statement_context::StatementContext;
 use crate::table_names::{Named, named_table};
 use crate::{EngineError, Outcome, SqlState, Statement};
 use altered_table::AlteredTable;
+use other_relations::alter_other;
 use passes::in_passes;
 use rewriting::altered_rows;
 
@@ -48,7 +57,11 @@ pub(crate) async fn alter_table(
     }
     context.settle_writes().await?;
     let states = context.states();
-    let def = match named_table(context, &states.1, &alter.name)? {
+    let named = named_table(context, &states.1, &alter.name)?;
+    if let Some(outcome) = alter_other(context, &named, &alter.operations).await? {
+        return Ok(outcome);
+    }
+    let def = match named {
         Named::Nothing(_, table) | Named::NoSchema(_, table) if alter.if_exists => {
             let what = format!("relation \"{table}\" does not exist");
             context.raise(Notice::skipping(SqlState::SuccessfulCompletion, &what));
@@ -57,13 +70,15 @@ pub(crate) async fn alter_table(
         named => named.into_altered()?,
     };
     let unknown = || EngineError::internal("a table that was found is gone");
-    let mut altered = AlteredTable::of(states.1.by_id(def.id).ok_or_else(unknown)?);
+    let mut altered = AlteredTable::of(&states.1, states.1.by_id(def.id).ok_or_else(unknown)?);
     for action in in_passes(&alter.operations)? {
         apply(context, &mut altered, action)?;
     }
     if altered.is_changed() {
         let rows = altered_rows(context, statement, &mut altered).await?;
-        context.alter_table(&states, altered.into_definition(), rows).await?;
+        let views = std::mem::take(&mut altered.dropped_views);
+        let change = |writes: &mut WriteSet, seen: &Arc<Catalog>| drop_views_of(writes, seen, &views);
+        context.alter_table(&states, (altered.into_definition(), rows), change).await?;
         drop(states);
         context.keep_changes().await?;
     }
@@ -80,8 +95,9 @@ fn apply(
         Action::AddColumn { column_def, if_not_exists, column_position: None, .. } => {
             altered.add_column(context, column_def, *if_not_exists)
         }
-        Action::DropColumn { column_names, if_exists, .. } => {
-            column_names.iter().try_for_each(|name| altered.drop_column(context, &fold(name), *if_exists))
+        Action::DropColumn { column_names, if_exists, drop_behavior, .. } => {
+            let behavior = Behavior::of(*drop_behavior == Some(DropBehavior::Cascade));
+            column_names.iter().try_for_each(|name| altered.drop_column(context, &fold(name), *if_exists, behavior))
         }
         Action::RenameColumn { old_column_name, new_column_name } => {
             altered.rename_column(&fold(old_column_name), &fold(new_column_name))

@@ -14,10 +14,9 @@ use crate::binder::places::Place;
 use crate::binder::{Binder, fold, truth};
 use crate::expression::{Expression, Node};
 use crate::pg_catalog::TypeId;
-use crate::relation::{Expansion, JoinKind, Output, Query, Relation, SetFunctionCall, TableScan};
-use crate::search_path::SYSTEM_SCHEMA;
+use crate::relation::{ColumnId, Expansion, JoinKind, Output, Query, Relation, SetFunctionCall, TableScan};
 use crate::syntax::{is_no_table_name, is_rows_from, is_unnamed, join_name};
-use crate::tables::{ROW_IDS, is_common_rows, schema_of_changed_table};
+use crate::tables::{NamedColumn, ROW_IDS, is_common_rows, schema_of_changed_table};
 use crate::values::Value;
 use crate::{SqlError, SqlState, SqlType};
 
@@ -125,6 +124,7 @@ impl Binder<'_> {
                 return Err(SqlError::new(SqlState::DuplicateColumn, message));
             }
             let (of_left, of_right) = (side_column(&left, name, "left")?, side_column(&right, name, "right")?);
+            [of_left, of_right].iter().for_each(|side| self.note_reference(side.id));
             let sides = [of_left, of_right].map(|side| column_expression(side.id, side.sql_type));
             let [left_side, right_side] = sides.clone();
             let (mut values, sql_type) =
@@ -258,7 +258,7 @@ impl Binder<'_> {
 
     /// The rows of a subquery, and its columns: of those that are one column within, all but the first get numbers of their own. They differ
     /// in grouping sets.
-    fn told_apart(&self, query: Query) -> (Relation, Vec<ScopeColumn>) {
+    pub(super) fn told_apart(&self, query: Query) -> (Relation, Vec<ScopeColumn>) {
         let (mut columns, mut copies): (Vec<ScopeColumn>, Vec<_>) = (Vec::new(), Vec::new());
         for Output { name, column, sql_type } in query.outputs {
             let id = match columns.iter().any(|other| other.id == column) {
@@ -323,10 +323,8 @@ impl Binder<'_> {
             let names = self.aliased(ScopeRelation { last_step: common.is_last_step.then_some(cte), ..own }, alias)?;
             return Ok(FromItem { relation, names: vec![names] });
         }
-        // The names in the text of a view are the system's, whatever the session's path.
-        let searched = schema.or_else(|| self.is_in_view().then_some(SYSTEM_SCHEMA));
-        let found =
-            self.statement.tables.table(searched, table_name).map_err(|error| self.places.mark(error, place))?;
+        let searched = schema.or(self.searched);
+        let found = self.tables.table(searched, table_name).map_err(|error| self.places.mark(error, place))?;
         let Some(table) = found else {
             let shown = folded.join(".");
             let message = format!("relation \"{shown}\" does not exist");
@@ -340,8 +338,11 @@ impl Binder<'_> {
             }
             return Err(self.places.mark(error, place));
         };
-        if let Some(text) = self.statement.tables.view(table.id) {
-            let (relation, columns) = self.view(&table, &text).map_err(|error| self.places.mark(error, place))?;
+        let named = self.tables.columns_of_name(schema, table_name);
+        if let Some(view) = self.tables.view(table.id) {
+            let (relation, columns) = self.view(&table, &view).map_err(|error| self.places.mark(error, place))?;
+            let columns = self.named_columns(named, columns);
+            self.note_table((schema, table_name), &table, &columns);
             let own = ScopeRelation::named(table.name.clone(), columns).with_own_fields();
             let names = self.aliased(ScopeRelation { schema: Some(table.schema.clone()), ..own }, alias)?;
             return Ok(FromItem { relation, names: vec![names] });
@@ -361,13 +362,16 @@ impl Binder<'_> {
             columns: columns.iter().map(|column| column.id).collect(),
             sample: None,
         };
+        let columns = self.named_columns(named, columns);
+        self.note_table((schema, table_name), &table, &columns);
+        let primary_key = positions_of(&table.primary_key, &scan.columns, &columns);
         let own = ScopeRelation::named(table.name.clone(), columns);
         let names = match is_common_rows(table.id) {
             true => own,
             false => ScopeRelation {
                 schema: Some(table.schema.clone()),
                 table: Some(table.id),
-                primary_key: table.primary_key.clone(),
+                primary_key,
                 ..own.with_own_fields()
             },
         };
@@ -383,6 +387,19 @@ impl Binder<'_> {
             });
         }
         Ok(FromItem { relation: Relation::Table(scan), names })
+    }
+
+    /// The columns that a name means, of all columns of its table.
+    fn named_columns(&self, named: Option<Vec<NamedColumn>>, all: Vec<ScopeColumn>) -> Vec<ScopeColumn> {
+        let Some(named) = named else { return all };
+        let column = |NamedColumn { name, position }: NamedColumn| match position.and_then(|at| all.get(at)) {
+            Some(column) => ScopeColumn { name, ..column.clone() },
+            None => {
+                let sql_type = SqlType::of(TypeId::TEXT);
+                ScopeColumn { id: self.new_column(&name, sql_type), name, sql_type }
+            }
+        };
+        named.into_iter().map(column).collect()
     }
 
     /// A function's rows, or the only value of one that returns no set.
@@ -537,6 +554,12 @@ impl Binder<'_> {
         }
         Ok(())
     }
+}
+
+/// A key of a table as positions among the columns that a name means; none if one of it is gone.
+fn positions_of(key: &[usize], stored: &[ColumnId], named: &[ScopeColumn]) -> Vec<usize> {
+    let position = |at: &usize| named.iter().position(|column| column.id == stored[*at]);
+    key.iter().map(position).collect::<Option<_>>().unwrap_or_default()
 }
 
 /// The column of a side that USING names.

@@ -14,6 +14,7 @@
 //! | [`table_order`] | the order in which the queries of WITH RECURSIVE are bound |
 //! | [`samples`] | TABLESAMPLE |
 //! | [`views`] | views |
+//! | [`view_session`] | the session in which the text of a view is bound |
 //! | [`windows`] | OVER and WINDOW |
 //! | [`subqueries`] | queries within expressions |
 //! | [`rows`] | comparisons of rows |
@@ -45,6 +46,7 @@ mod set_operations;
 mod subqueries;
 mod table_order;
 mod value_sources;
+mod view_session;
 mod views;
 pub(super) mod whole_rows;
 mod windows;

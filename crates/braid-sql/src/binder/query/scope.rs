@@ -257,7 +257,7 @@ impl<'a> Binder<'a> {
     where
         'a: 's,
     {
-        Binder { statement: self.statement, session: self.session, places: self.places, scope: Some(scope), clause }
+        Binder { scope: Some(scope), clause, ..*self }
     }
 
     /// The scopes from this query's to the outermost one's.
@@ -283,7 +283,7 @@ impl<'a> Binder<'a> {
             _ => Err(SqlError::unsupported("references to other databases are not supported")),
         };
         match found {
-            Ok(column) => Ok(column.expression(origin)),
+            Ok(column) => Ok(self.reference(column, origin)),
             Err(error) => match self.relation_of_names(names)? {
                 Some((relation, origin)) => self.relation_row(relation, origin),
                 None => Err(self.places.mark(error, place)),
@@ -367,7 +367,7 @@ impl<'a> Binder<'a> {
     /// Why a name means no relation: FROM lacks it, or it is there under another name, or cannot be named here.
     fn no_relation(&self, schema: Option<&str>, name: &str) -> SqlError {
         let state = SqlState::UndefinedTable;
-        let table = self.statement.tables.table(schema, name).ok().flatten().map(|table| table.id);
+        let table = self.tables.table(schema, name).ok().flatten().map(|table| table.id);
         let is_alike = |relation: &&ScopeRelation| {
             relation.name.as_deref() == Some(name) || (table.is_some() && relation.table == table)
         };

@@ -53,16 +53,21 @@ impl Binder<'_> {
                         return Err(self.places.mark(SqlError::new(SqlState::SyntaxError, message), place));
                     }
                     let origin = Origin(Some(options.wildcard_token.0.span.start));
-                    targets.extend(scope.visible_columns().map(|column| target_of(column, origin)));
+                    targets.extend(scope.visible_columns().map(|column| self.target_of(column, origin)));
                 }
                 SelectItem::QualifiedWildcard(kind, options) => {
                     check_plain(options)?;
                     let origin = Origin(Some(kind.span().start));
-                    targets.extend(self.relation_of_wildcard(kind)?.iter().map(|column| target_of(column, origin)));
+                    targets
+                        .extend(self.relation_of_wildcard(kind)?.iter().map(|column| self.target_of(column, origin)));
                 }
             }
         }
         Ok(targets)
+    }
+
+    fn target_of<'s>(&self, column: &ScopeColumn, origin: Origin) -> Target<'s> {
+        Target { name: column.name.clone(), expression: self.reference(column, origin), place: Place::Nowhere }
     }
 
     /// The columns of `t.*`.
@@ -79,10 +84,6 @@ impl Binder<'_> {
         };
         Ok(&found.map_err(|error| self.places.mark(error, place))?.columns)
     }
-}
-
-fn target_of<'s>(column: &ScopeColumn, origin: Origin) -> Target<'s> {
-    Target { name: column.name.clone(), expression: column.expression(origin), place: Place::Nowhere }
 }
 
 /// Refuses what other dialects write after `*`.

@@ -96,7 +96,7 @@ impl<'a> Binder<'a> {
     ) -> Result<Option<Expression>, SqlError> {
         let Some((relation, origin)) = self.relation_of_row(syntax)? else { return Ok(None) };
         let tests = relation.columns.iter().map(|column| {
-            let test = truth(Node::IsNull(Box::new(column.expression(origin))));
+            let test = truth(Node::IsNull(Box::new(self.reference(column, origin))));
             if is_null { test } else { negation(test) }
         });
         Ok(Some(truth(Node::And(tests.collect()))))

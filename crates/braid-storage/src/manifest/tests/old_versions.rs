@@ -81,17 +81,17 @@ fn encode_version_4(manifest: &Manifest) -> Vec<u8> {
     // There were no logs.
     bytes.drain(HEADER_BYTES..HEADER_BYTES + 8);
     bytes.append(&mut section_of_version_4(&manifest.tables[0]));
-    remove_schemas_and_sequences(&mut bytes);
+    remove_new_sections(&mut bytes);
     bytes[8] = 4;
     reseal(&mut bytes);
     bytes
 }
 
-/// Removes the schemas and sequences of a manifest without logs that has neither types nor any of them: of versions before 6.
-fn remove_schemas_and_sequences(bytes: &mut Vec<u8>) {
-    let removed = HEADER_BYTES + 8..HEADER_BYTES + 16;
-    assert_eq!(bytes[removed.clone()], [0; 8], "there are neither schemas nor sequences");
-    bytes.drain(removed);
+/// Removes the schemas, sequences and views of a manifest without logs that has neither these nor types: of versions before 6.
+fn remove_new_sections(bytes: &mut Vec<u8>) {
+    let sections = HEADER_BYTES + 8..HEADER_BYTES + 20;
+    assert_eq!(bytes[sections.clone()], [0; 12], "there are no schemas, sequences and views");
+    bytes.drain(sections);
 }
 
 /// A table whose segments hold no encoded numerics as integers, as there were none before version 3.
@@ -147,14 +147,14 @@ fn encode_version_5(manifest: &Manifest) -> Vec<u8> {
     bytes.drain(first + count - 4..first + count + 2);
     // There were no logs.
     bytes.drain(HEADER_BYTES..HEADER_BYTES + 8);
-    remove_schemas_and_sequences(&mut bytes);
+    remove_new_sections(&mut bytes);
     bytes[8] = 5;
     reseal(&mut bytes);
     bytes
 }
 
 #[test]
-fn version_5_is_read_and_has_no_check_constraints_no_log_no_schemas_and_no_sequences() {
+fn version_5_is_read_and_has_no_check_constraints_no_log_no_schemas_no_sequences_and_no_views() {
     for case in cases!(0..50) {
         let manifest = manifest_of(table_in_files(&mut case.random()));
         assert_eq!(Manifest::decode(&encode_version_5(&manifest)), Ok(manifest));

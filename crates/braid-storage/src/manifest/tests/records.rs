@@ -15,6 +15,7 @@ fn state_before(manifest: &Manifest) -> Manifest {
         types: Vec::new(),
         schemas: Vec::new(),
         sequences: Vec::new(),
+        views: Vec::new(),
         tables: Vec::new(),
         ..manifest.clone()
     }
@@ -37,6 +38,7 @@ fn record_of(manifest: &Manifest) -> CommitRecord {
         types: Some(manifest.types.iter().cloned().map(Arc::new).collect()),
         schemas: Some(manifest.schemas.iter().cloned().map(Arc::new).collect()),
         sequences: Some(manifest.sequences.iter().map(|known| (Arc::new(known.def.clone()), known.state)).collect()),
+        views: Some(manifest.views.iter().cloned().map(Arc::new).collect()),
         dropped: Vec::new(),
         changed: manifest.tables.iter().map(change).collect(),
     }

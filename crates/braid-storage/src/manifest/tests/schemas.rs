@@ -87,6 +87,7 @@ fn schemas_in_a_record_take_what_is_in_no_schema_along() {
         types: None,
         schemas: Some(Vec::new()),
         sequences: None,
+        views: None,
         dropped: Vec::new(),
         changed: Vec::new(),
     };

@@ -1,0 +1,174 @@
+//! What depends on tables and views: DROP … RESTRICT and CASCADE, in PostgreSQL's order and words.
+
+use std::sync::Arc;
+
+use braid_base::{ColumnId, SchemaId, TableId};
+use braid_sql::pg_catalog::key_words::quote_identifier;
+use braid_storage::{Catalog, StoreError, ViewDef, WriteSet};
+
+use crate::notices::Notice;
+use crate::statement_context::StatementContext;
+use crate::{EngineError, SqlState};
+
+/// What becomes of what depends on something that is dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Behavior {
+    /// It is kept, and so is what it depends on.
+    Restrict,
+    /// It is dropped, too.
+    Cascade,
+}
+
+impl Behavior {
+    /// From whether the statement says CASCADE.
+    pub fn of(cascade: bool) -> Self {
+        if cascade { Self::Cascade } else { Self::Restrict }
+    }
+}
+
+/// A view, and the table or view that it is dropped with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Dependent {
+    view: TableId,
+    on: TableId,
+}
+
+/// What is dropped.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Dropped<'a> {
+    /// Tables and views.
+    Relations(&'a [TableId]),
+    /// A column of a table, and its name.
+    Column(TableId, ColumnId, &'a str),
+}
+
+/// The views that are dropped together with something, but for those that are `gone`. With CASCADE the client is told of them.
+///
+/// # Errors
+/// With RESTRICT, if there are some (2BP01).
+pub(crate) fn drop_with(
+    context: &StatementContext,
+    catalog: &Catalog,
+    dropped: Dropped<'_>,
+    gone: &[Arc<ViewDef>],
+    behavior: Behavior,
+) -> Result<Vec<Arc<ViewDef>>, EngineError> {
+    let mut dependents = dependents_of(catalog, dropped);
+    dependents.retain(|dependent| gone.iter().all(|view| view.id != dependent.view));
+    if dependents.is_empty() {
+        return Ok(Vec::new());
+    }
+    let describe = |id: TableId| described(context, catalog, id);
+    if behavior == Behavior::Restrict {
+        let of = |Dependent { view, on }: &Dependent| match dropped {
+            Dropped::Column(table, _, column) if *on == table => {
+                format!("{} depends on {}", describe(*view), described_column(column, &describe(table)))
+            }
+            _ => format!("{} depends on {}", describe(*view), describe(*on)),
+        };
+        let details: Vec<String> = dependents.iter().map(of).collect();
+        let message = match dropped {
+            Dropped::Relations([only]) => format!("cannot drop {} because other objects depend on it", describe(*only)),
+            Dropped::Column(table, _, column) => {
+                let column = described_column(column, &describe(table));
+                format!("cannot drop {column} because other objects depend on it")
+            }
+            Dropped::Relations(_) => "cannot drop desired object(s) because other objects depend on them".to_owned(),
+        };
+        return Err(EngineError::new(SqlState::DependentObjectsStillExist, message)
+            .with_detail(details.join("\n"))
+            .with_hint("Use DROP ... CASCADE to drop the dependent objects too."));
+    }
+    let cascades: Vec<String> =
+        dependents.iter().map(|dependent| format!("drop cascades to {}", describe(dependent.view))).collect();
+    let message = match &cascades[..] {
+        [only] => only.clone(),
+        several => format!("drop cascades to {} other objects", several.len()),
+    };
+    let notice = Notice::harmless(SqlState::SuccessfulCompletion, message);
+    context.raise(if cascades.len() > 1 { notice.with_detail(cascades.join("\n")) } else { notice });
+    Ok(dependents.iter().filter_map(|dependent| catalog.view_by_id(dependent.view).cloned()).collect())
+}
+
+/// Drops views, and the tables of those that are materialized.
+///
+/// # Errors
+/// Those of storage.
+pub(crate) fn drop_views_of(
+    writes: &mut WriteSet,
+    view: &Arc<Catalog>,
+    dropped: &[Arc<ViewDef>],
+) -> Result<(), StoreError> {
+    if dropped.is_empty() {
+        return Ok(());
+    }
+    writes.change_views(view, |changes| {
+        dropped.iter().for_each(|view| changes.remove(view.id));
+        Ok::<_, StoreError>(())
+    })?;
+    let materialized = dropped.iter().filter(|view| view.is_materialized());
+    materialized.map(|dropped| dropped.id).try_for_each(|id| writes.drop_table(view, id))
+}
+
+/// All views that depend on what is dropped, directly or not, but for views that are dropped themselves: as PostgreSQL lists them.
+fn dependents_of(catalog: &Catalog, dropped: Dropped<'_>) -> Vec<Dependent> {
+    let mut found: Vec<(TableId, Option<TableId>)> = Vec::new();
+    let dropped = match dropped {
+        Dropped::Relations(dropped) => {
+            dropped.iter().for_each(|id| find(catalog, *id, None, dropped, &mut found));
+            dropped
+        }
+        Dropped::Column(table, column, _) => {
+            let views = catalog.views_of(table).filter(|view| view.reads_column(table, column));
+            newest_first(views).into_iter().for_each(|view| find(catalog, view, Some(table), &[], &mut found));
+            &[]
+        }
+    };
+    let all = found.into_iter().rev();
+    all.filter_map(|(view, on)| on.filter(|_| !dropped.contains(&view)).map(|on| Dependent { view, on })).collect()
+}
+
+/// Adds what depends on a relation, the newest first, and then the relation.
+fn find(
+    catalog: &Catalog,
+    id: TableId,
+    on: Option<TableId>,
+    dropped: &[TableId],
+    found: &mut Vec<(TableId, Option<TableId>)>,
+) {
+    if found.iter().any(|(known, _)| *known == id) || on.is_some() && dropped.contains(&id) {
+        return;
+    }
+    newest_first(catalog.views_of(id)).into_iter().for_each(|view| find(catalog, view, Some(id), dropped, found));
+    found.push((id, on));
+}
+
+fn newest_first<'c>(views: impl Iterator<Item = &'c Arc<ViewDef>>) -> Vec<TableId> {
+    let mut views: Vec<TableId> = views.map(|view| view.id).collect();
+    views.sort_unstable_by(|a, b| b.cmp(a));
+    views
+}
+
+/// A column of a table that is already described, as messages have it.
+fn described_column(column: &str, table: &str) -> String {
+    format!("column {} of {table}", quote_identifier(column))
+}
+
+/// A table or view as messages have it.
+pub(crate) fn described(context: &StatementContext, catalog: &Catalog, id: TableId) -> String {
+    let (kind, name) = match (catalog.view_by_id(id), catalog.by_id(id)) {
+        (Some(view), _) if view.is_materialized() => ("materialized view", view.name.as_str()),
+        (Some(view), _) => ("view", view.name.as_str()),
+        (None, Some(table)) => ("table", table.def.name.as_str()),
+        (None, None) => ("table", ""),
+    };
+    let schema = catalog.by_id(id).map_or(SchemaId::PUBLIC, |table| table.def.schema);
+    let path = context.search_path_in(catalog);
+    let is_here = |searched: &&str| catalog.schema_named(searched).is_some_and(|id| catalog.has_relation(id, name));
+    let found = path.searched().find(is_here).and_then(|found| catalog.schema_named(found));
+    let (quoted, written) = (quote_identifier(name), catalog.schema_name(schema).unwrap_or_default());
+    match found == Some(schema) {
+        true => format!("{kind} {quoted}"),
+        false => format!("{kind} {}.{quoted}", quote_identifier(written)),
+    }
+}

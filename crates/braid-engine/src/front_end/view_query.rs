@@ -1,0 +1,280 @@
+//! The query of a CREATE VIEW, bound: its columns, and what it depends on.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::Arc;
+
+use braid_base::{ColumnId, TableId};
+use braid_sql::binder::{Referenced, Statement as BoundStatement};
+use braid_sql::functions::numbers::random::SessionRandom;
+use braid_sql::functions::{Notifications, ObjectNames, Sequences, SessionFacts};
+use braid_sql::input::time_zones::TimeZone;
+use braid_sql::pg_catalog::TypeId;
+use braid_sql::{SqlError, SqlType};
+use braid_storage::{Catalog, SourceColumn, SourceRelation, ViewSource};
+use parking_lot::Mutex;
+
+use super::operator_query::QuerySource;
+use super::session_facts::StatementFacts;
+use super::snapshot_tables::SnapshotTables;
+use crate::deep_stack::on_deep_stack;
+use crate::statement_context::StatementContext;
+use crate::{EngineError, Statement};
+
+/// The query of a view.
+#[derive(Debug)]
+pub(crate) struct ViewQuery {
+    /// Names and types of its columns.
+    pub columns: Vec<(String, SqlType)>,
+    /// What its names of relations mean.
+    pub sources: Vec<ViewSource>,
+    /// The oids of enumerated types in its text and its columns.
+    pub type_oids: BTreeSet<u32>,
+}
+
+impl ViewQuery {
+    /// Binds the query of a statement that creates a view.
+    ///
+    /// # Errors
+    /// Those of the query, and 0A000 for what would mean something else after a change of names.
+    pub async fn of(context: &StatementContext, statement: &Statement) -> Result<Self, EngineError> {
+        statement.size().check_for_planning()?;
+        let (size, created) = (statement.size(), statement.clone());
+        let work = async move |context: StatementContext| Ok(bound(&context, &created)?);
+        context.plan_apart(size, work).await
+    }
+}
+
+fn bound(context: &StatementContext, statement: &Statement) -> Result<ViewQuery, SqlError> {
+    let source = QuerySource::default();
+    let views = source.views(context, statement)?;
+    views.check_within_view()?;
+    on_deep_stack(statement.size().expressions + views.expressions, || {
+        let tables = SnapshotTables::of(context);
+        let names = NotedNames::default();
+        let facts = NotingSession { session: StatementFacts::of(context), names: names.clone() };
+        let (text, query) = source.of(statement)?;
+        let binding = BoundStatement::new(text, &facts, &tables).with_references();
+        let bound = binding.binder().whole_query(&query)?;
+        names.check()?;
+        let columns: Vec<(String, SqlType)> =
+            bound.outputs.into_iter().map(|output| (output.name, output.sql_type)).collect();
+        let mut type_oids = names.type_oids();
+        type_oids.extend(columns.iter().filter(|(_, sql_type)| is_own(sql_type.id)).map(|(_, own)| own.id.oid()));
+        Ok(ViewQuery { columns, sources: sources_of(tables.snapshot(), binding.referenced())?, type_oids })
+    })
+}
+
+/// Whether a type is an enumerated type, or the array type of one.
+fn is_own(id: TypeId) -> bool {
+    id.oid() != id.0
+}
+
+/// Each name once, with all columns that are read through it.
+fn sources_of(catalog: &Catalog, referenced: Vec<Referenced>) -> Result<Vec<ViewSource>, SqlError> {
+    let mut sources: Vec<ViewSource> = Vec::new();
+    for named in referenced {
+        let is_same = |source: &&mut ViewSource| source.schema == named.schema && source.name == named.name;
+        match sources.iter_mut().find(is_same) {
+            Some(source) => unite(source, &named),
+            None => sources.push(source_of(catalog, named)?),
+        }
+    }
+    Ok(sources)
+}
+
+fn source_of(catalog: &Catalog, named: Referenced) -> Result<ViewSource, SqlError> {
+    let Referenced { schema, name, table, is_read } = named;
+    let stored = u32::try_from(table.id).ok().map(TableId);
+    let relation = match stored {
+        // It is computed, as the system's relations are, and may go.
+        None if catalog.schema_named(&table.schema).is_some() => {
+            return Err(SqlError::unsupported(format!("a view that reads sequence \"{name}\" is not supported")));
+        }
+        None => SourceRelation::System { schema: table.schema.clone() },
+        Some(id) => {
+            let def = catalog.by_id(id).map(|version| &version.def);
+            if def.is_some_and(|def| catalog.is_temporary(def.schema)) {
+                return Err(SqlError::unsupported(format!(
+                    "a view that reads temporary table \"{name}\" is not supported"
+                )));
+            }
+            let id_at = |at: usize| def.map_or(ColumnId(at as u16), |def| def.columns[at].id);
+            let column = |((at, column), is_used): ((usize, &braid_sql::tables::TableColumn), bool)| SourceColumn {
+                id: id_at(at),
+                name: column.name.clone(),
+                is_used,
+            };
+            SourceRelation::Stored { id, columns: table.columns.iter().enumerate().zip(is_read).map(column).collect() }
+        }
+    };
+    Ok(ViewSource { schema, name, uses: 1, relation })
+}
+
+/// Adds another use of a name.
+fn unite(source: &mut ViewSource, other: &Referenced) {
+    source.uses = source.uses.saturating_add(1);
+    if let SourceRelation::Stored { columns, .. } = &mut source.relation {
+        columns.iter_mut().zip(&other.is_read).for_each(|(column, is_read)| column.is_used |= *is_read);
+    }
+}
+
+/// The names that binding has looked up by itself, not as names of tables.
+#[derive(Clone, Debug, Default)]
+struct NotedNames(Arc<Mutex<Noted>>);
+
+#[derive(Debug, Default)]
+struct Noted {
+    type_oids: BTreeSet<u32>,
+    /// A name of a relation, schema or role that a literal stands for.
+    name: Option<String>,
+}
+
+impl NotedNames {
+    fn type_oids(&self) -> BTreeSet<u32> {
+        self.0.lock().type_oids.clone()
+    }
+
+    fn note(&self, name: &str) {
+        self.0.lock().name = Some(name.to_owned());
+    }
+
+    /// Refuses literals like `'t'::regclass`: PostgreSQL keeps the object that they mean.
+    fn check(&self) -> Result<(), SqlError> {
+        match &self.0.lock().name {
+            None => Ok(()),
+            Some(name) => Err(SqlError::unsupported(format!(
+                "a literal in a view that names an object (\"{name}\") is not supported"
+            ))),
+        }
+    }
+}
+
+/// The session of a CREATE VIEW, which notes what is looked up.
+struct NotingSession<'a> {
+    session: StatementFacts<'a>,
+    names: NotedNames,
+}
+
+impl fmt::Debug for NotingSession<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("NotingSession").field("names", &self.names).finish_non_exhaustive()
+    }
+}
+
+impl SessionFacts for NotingSession<'_> {
+    fn zone(&self) -> TimeZone {
+        self.session.zone()
+    }
+
+    fn zone_name(&self) -> String {
+        self.session.zone_name()
+    }
+
+    fn transaction_us(&self) -> i64 {
+        self.session.transaction_us()
+    }
+
+    fn statement_us(&self) -> i64 {
+        self.session.statement_us()
+    }
+
+    fn clock_us(&self) -> i64 {
+        self.session.clock_us()
+    }
+
+    fn user(&self) -> String {
+        self.session.user()
+    }
+
+    fn database(&self) -> String {
+        self.session.database()
+    }
+
+    fn session_id(&self) -> i32 {
+        self.session.session_id()
+    }
+
+    fn setting(&self, name: &str) -> Option<String> {
+        self.session.setting(name)
+    }
+
+    fn objects(&self) -> Option<Arc<dyn ObjectNames>> {
+        let objects = self.session.objects()?;
+        Some(Arc::new(NotingNames { objects, names: self.names.clone() }))
+    }
+
+    fn random(&self) -> Option<&SessionRandom> {
+        self.session.random()
+    }
+
+    fn notifications(&self) -> Option<Arc<dyn Notifications>> {
+        self.session.notifications()
+    }
+
+    fn sequences(&self) -> Option<Arc<dyn Sequences>> {
+        self.session.sequences()
+    }
+}
+
+/// The names of a database, of which it is noted which are looked up.
+#[derive(Debug)]
+struct NotingNames {
+    objects: Arc<dyn ObjectNames>,
+    names: NotedNames,
+}
+
+impl ObjectNames for NotingNames {
+    fn relation_id(&self, schema: Option<&str>, name: &str) -> Option<u32> {
+        self.names.note(name);
+        self.objects.relation_id(schema, name)
+    }
+
+    fn relation(&self, id: u32) -> Option<(String, String)> {
+        self.objects.relation(id)
+    }
+
+    fn schema_id(&self, name: &str) -> Option<u32> {
+        self.names.note(name);
+        self.objects.schema_id(name)
+    }
+
+    fn schema(&self, id: u32) -> Option<String> {
+        self.objects.schema(id)
+    }
+
+    fn role_id(&self, name: &str) -> Option<u32> {
+        self.names.note(name);
+        self.objects.role_id(name)
+    }
+
+    fn role(&self, id: u32) -> Option<String> {
+        self.objects.role(id)
+    }
+
+    fn type_id(&self, schema: Option<&str>, name: &str) -> Option<TypeId> {
+        let found = self.objects.type_id(schema, name);
+        self.names.0.lock().type_oids.extend(found.filter(|id| is_own(*id)).map(TypeId::oid));
+        found
+    }
+
+    fn type_of_oid(&self, oid: u32) -> Option<TypeId> {
+        self.objects.type_of_oid(oid)
+    }
+
+    fn sequence_of_column(&self, relation: u32, column: &str) -> Option<u32> {
+        self.objects.sequence_of_column(relation, column)
+    }
+
+    fn has_column(&self, relation: u32, name: &str) -> bool {
+        self.objects.has_column(relation, name)
+    }
+
+    fn relation_bytes(&self, id: u32) -> Option<u64> {
+        self.objects.relation_bytes(id)
+    }
+
+    fn database_bytes(&self) -> u64 {
+        self.objects.database_bytes()
+    }
+}

@@ -1,0 +1,56 @@
+//! ALTER TABLE of what is no table: PostgreSQL renames any relation with it, and refuses the actions that only tables have.
+
+use sqlparser::ast::{AlterColumnOperation, AlterTableOperation};
+
+use crate::statement_context::StatementContext;
+use crate::table_names::Named;
+use crate::{EngineError, Outcome, SqlState, views};
+
+/// Alters a view or a sequence; `None` if the name means something else.
+///
+/// # Errors
+/// For actions that only tables have (42809), and others than renaming a view (0A000).
+pub(super) async fn alter_other(
+    context: &StatementContext,
+    named: &Named,
+    actions: &[AlterTableOperation],
+) -> Result<Option<Outcome>, EngineError> {
+    let (name, kind) = match named {
+        Named::View(view) if view.is_materialized() => (&view.name, "materialized views"),
+        Named::View(view) => (&view.name, "views"),
+        Named::Sequence(known) => (&known.definition.name, "sequences"),
+        _ => return Ok(None),
+    };
+    if let Some(action) = actions.iter().find_map(action_of_tables) {
+        let message = format!("ALTER action {action} cannot be performed on relation \"{name}\"");
+        return Err(EngineError::new(SqlState::WrongObjectType, message)
+            .with_detail(format!("This operation is not supported for {kind}.")));
+    }
+    match named {
+        Named::View(view) => views::alter_as_table(context, view, actions).await.map(Some),
+        _ => {
+            Err(EngineError::unsupported("ALTER TABLE of a sequence is not supported").with_hint("Use ALTER SEQUENCE."))
+        }
+    }
+}
+
+/// PostgreSQL's words for an action that only tables have.
+fn action_of_tables(action: &AlterTableOperation) -> Option<&'static str> {
+    use AlterColumnOperation as Change;
+    use AlterTableOperation as Action;
+    match action {
+        Action::AddColumn { .. } => Some("ADD COLUMN"),
+        Action::DropColumn { .. } => Some("DROP COLUMN"),
+        Action::AddConstraint { .. } => Some("ADD CONSTRAINT"),
+        Action::DropConstraint { .. } => Some("DROP CONSTRAINT"),
+        Action::ValidateConstraint { .. } => Some("VALIDATE CONSTRAINT"),
+        Action::AlterColumn { op, .. } => match op {
+            Change::SetNotNull => Some("ALTER COLUMN ... SET NOT NULL"),
+            Change::DropNotNull => Some("ALTER COLUMN ... DROP NOT NULL"),
+            Change::SetDataType { .. } => Some("ALTER COLUMN ... SET DATA TYPE"),
+            Change::AddGenerated { .. } => Some("ALTER COLUMN ... ADD IDENTITY"),
+            Change::SetDefault { .. } | Change::DropDefault => None,
+        },
+        _ => None,
+    }
+}

@@ -1,0 +1,43 @@
+//! Columns that views read: they are dropped with these views or not at all, and keep their types.
+
+use crate::dependents::{Behavior, Dropped, described, drop_with};
+use crate::statement_context::StatementContext;
+use crate::{EngineError, SqlState};
+
+use super::altered_table::AlteredTable;
+
+impl AlteredTable {
+    /// Lets the views go that read a column.
+    ///
+    /// # Errors
+    /// With RESTRICT, if there are some (2BP01).
+    pub(super) fn drop_views_of(
+        &mut self,
+        context: &StatementContext,
+        name: &str,
+        behavior: Behavior,
+    ) -> Result<(), EngineError> {
+        let Some((column, _)) = self.def.column(name) else { return Ok(()) };
+        let dropped = Dropped::Column(self.def.id, column, name);
+        let views = drop_with(context, self.catalog(), dropped, &self.dropped_views, behavior)?;
+        self.dropped_views.extend(views);
+        Ok(())
+    }
+
+    /// Refuses another type of a column that a view reads.
+    ///
+    /// # Errors
+    /// 0A000.
+    pub(super) fn check_unread(&self, context: &StatementContext, name: &str) -> Result<(), EngineError> {
+        let Some((column, _)) = self.def.column(name) else { return Ok(()) };
+        let (table, catalog) = (self.def.id, self.catalog());
+        let mut views = catalog.views_of(table).filter(|view| view.reads_column(table, column));
+        let Some(view) = views.find(|view| self.dropped_views.iter().all(|gone| gone.id != view.id)) else {
+            return Ok(());
+        };
+        let view = described(context, catalog, view.id);
+        let message = "cannot alter type of a column used by a view or rule";
+        Err(EngineError::new(SqlState::FeatureNotSupported, message)
+            .with_detail(format!("rule _RETURN on {view} depends on column \"{name}\"")))
+    }
+}

@@ -1,0 +1,143 @@
+//! CREATE MATERIALIZED VIEW and REFRESH MATERIALIZED VIEW.
+//!
+//! A materialized view is a table and a view with one id. REFRESH puts the rows of the query in the place of the table's, in one commit.
+//! Of two that are under way at a time the first to commit wins, so that no older rows take the place of newer ones.
+
+use std::sync::Arc;
+
+use braid_base::{SchemaId, TableId};
+use braid_sql::syntax::{SqlDialect, parser_of};
+use braid_storage::{Catalog, ColumnDef, NewTable, StoreError, TableAppender, ViewDef, ViewKind, WriteSet};
+use sqlparser::ast::Query;
+
+use super::definition::{definition, public_name};
+use super::drop::{Wanted, found};
+use crate::bound_parameters::BoundParameters;
+use crate::dml::assignment::Assignment;
+use crate::front_end::{self, REFRESHED_SCHEMA, StoredIn, StoredRows, TableOfQuery, ViewQuery};
+use crate::notices::Notice;
+use crate::statement::{CreateView, RefreshView};
+use crate::statement_context::StatementContext;
+use crate::{EngineError, Outcome, SqlState, Statement};
+
+/// `CREATE MATERIALIZED VIEW [IF NOT EXISTS] name (columns) AS query [WITH [NO] DATA]`
+///
+/// # Errors
+/// Those of the query; for a name that is taken, and for columns of types that no table stores (0A000).
+pub(super) async fn create(
+    context: &StatementContext,
+    statement: &Statement,
+    create: &CreateView,
+    if_not_exists: bool,
+) -> Result<Outcome, EngineError> {
+    if let Some(what) = create.unsupported {
+        return Err(EngineError::unsupported(format!("{what} is not supported")));
+    }
+    let name = public_name(context, &create.name).await?;
+    if context.snapshot().has_relation(SchemaId::PUBLIC, &name) {
+        let exists = EngineError::from(StoreError::TableExists { table: name });
+        if !if_not_exists {
+            return Err(exists);
+        }
+        context.raise(Notice::skipping(SqlState::DuplicateTable, exists.message()));
+        return Ok(Outcome::done("CREATE MATERIALIZED VIEW"));
+    }
+    let query = ViewQuery::of(context, statement).await?;
+    let view = definition(context, statement, create, name, query)?;
+    if !create.with_data {
+        let table = table_of(&view, front_end::table_columns(context, statement, &BoundParameters::none()).await?);
+        let change = |writes: &mut WriteSet, seen: &Arc<Catalog>| {
+            let id = writes.create_table(seen, table)?.id;
+            put(writes, seen, &view, id, false)
+        };
+        context.change(change).await?;
+        return Ok(Outcome::done("CREATE MATERIALIZED VIEW"));
+    }
+    let TableOfQuery { columns, rows } = front_end::start_table(context, statement, &BoundParameters::none()).await?;
+    let appender =
+        filled(context, context.create_and_append(SchemaId::PUBLIC, table_of(&view, columns))?, rows).await?;
+    let id = appender.def().id;
+    let change = |writes: &mut WriteSet, seen: &Arc<Catalog>| Ok(put(writes, seen, &view, id, true)?);
+    let row_count = context.change_and_add(appender, change).await?;
+    Ok(Outcome::done(format!("SELECT {row_count}")))
+}
+
+/// `REFRESH MATERIALIZED VIEW name [WITH [NO] DATA]`
+///
+/// # Errors
+/// Those of the query; for what is no materialized view; 40001 if another session refreshes it meanwhile.
+pub(super) async fn refresh(
+    context: &StatementContext,
+    statement: &Statement,
+    refresh: &RefreshView,
+) -> Result<Outcome, EngineError> {
+    if refresh.is_concurrent {
+        return Err(EngineError::unsupported("REFRESH MATERIALIZED VIEW CONCURRENTLY is not supported"));
+    }
+    let (wanted, snapshot) = (Wanted::Materialized, context.snapshot());
+    let found = found(context, &snapshot, &refresh.name, wanted).map_err(|error| match error.state() {
+        SqlState::WrongObjectType => EngineError::unsupported(error.message()),
+        _ => error,
+    });
+    // PostgreSQL speaks of relations here.
+    let missing =
+        |(state, missing): (_, String)| EngineError::new(state, missing.replacen("materialized view", "relation", 1));
+    let view = found?.map_err(missing)?;
+    let table = snapshot.by_id(view.id).ok_or_else(|| EngineError::internal("a materialized view without a table"))?;
+    let mut appender = context.append(&table.def);
+    if refresh.with_data {
+        let stored_in = StoredIn::new(&table.def.columns, Vec::new()).with_rows(query_of(&view)?);
+        let rows = front_end::start_insert(context, statement, &stored_in, &BoundParameters::none()).await?;
+        appender = filled(context, appender, rows).await?;
+    }
+    let change = |writes: &mut WriteSet, seen: &Arc<Catalog>| {
+        writes.truncate_table(seen, &view.name)?;
+        Ok(put(writes, seen, &view, view.id, refresh.with_data)?)
+    };
+    context.change_and_add(appender, change).await?;
+    Ok(Outcome::done("REFRESH MATERIALIZED VIEW"))
+}
+
+/// The table of a materialized view, of the columns of its query.
+fn table_of(view: &ViewDef, columns: Vec<ColumnDef>) -> NewTable {
+    let named = columns.into_iter().zip(&view.columns);
+    let columns = named.map(|(column, named)| ColumnDef { name: named.name.clone(), ..column }).collect();
+    NewTable { name: view.name.clone(), columns, primary_key: Vec::new() }
+}
+
+/// Adds all rows of a query.
+async fn filled(
+    context: &StatementContext,
+    mut appender: TableAppender,
+    mut rows: StoredRows,
+) -> Result<TableAppender, EngineError> {
+    let assignment = Assignment::new(appender.def(), &context.settings());
+    while let Some(batch) = rows.next().await {
+        appender.append(assignment.convert_all(&batch?)?).await?;
+    }
+    Ok(appender)
+}
+
+/// Notes that the view has this table, and whether it is filled.
+fn put(
+    writes: &mut WriteSet,
+    seen: &Arc<Catalog>,
+    view: &ViewDef,
+    id: TableId,
+    is_populated: bool,
+) -> Result<(), StoreError> {
+    writes.change_views(seen, |changes| {
+        changes.put(ViewDef { id, kind: ViewKind::Materialized { is_populated }, ..view.clone() });
+        Ok(())
+    })
+}
+
+/// `SELECT *` from the query of a view.
+fn query_of(view: &ViewDef) -> Result<Query, EngineError> {
+    let text = format!("SELECT * FROM \"{REFRESHED_SCHEMA}\".\"{}\"", view.name.replace('"', "\"\""));
+    let dialect = SqlDialect::for_text(&text);
+    let query = parser_of(&dialect, &text).and_then(|mut parser| parser.parse_query());
+    query
+        .map(|query| *query)
+        .map_err(|error| EngineError::internal(format!("a query of our own does not parse: {error}")))
+}

@@ -1,0 +1,136 @@
+//! The session in which the text of a user's view is bound.
+//!
+//! Literals have the values that they had when the view was created: times without a zone are of that moment's zone, `'today'` is that
+//! day. What is computed when a query runs, as `now()` and casts of columns, is of the session that runs it.
+
+use std::sync::Arc;
+
+use crate::functions::numbers::random::SessionRandom;
+use crate::functions::{Notifications, ObjectNames, Sequences, SessionFacts};
+use crate::input::time_zones::TimeZone;
+use crate::pg_catalog::TypeId;
+use crate::tables::ViewOrigin;
+
+/// Where the types of users are.
+const USER_SCHEMA: &str = "public";
+
+/// A session with the zone and the time of a view.
+#[derive(Debug)]
+pub(super) struct ViewSession<'a> {
+    session: &'a dyn SessionFacts,
+    origin: &'a ViewOrigin,
+}
+
+impl<'a> ViewSession<'a> {
+    pub fn new(session: &'a dyn SessionFacts, origin: &'a ViewOrigin) -> Self {
+        Self { session, origin }
+    }
+}
+
+impl SessionFacts for ViewSession<'_> {
+    fn zone(&self) -> TimeZone {
+        self.origin.zone
+    }
+
+    fn zone_name(&self) -> String {
+        self.origin.zone_name.clone()
+    }
+
+    fn transaction_us(&self) -> i64 {
+        self.origin.read_at_us
+    }
+
+    fn statement_us(&self) -> i64 {
+        self.origin.read_at_us
+    }
+
+    fn clock_us(&self) -> i64 {
+        self.origin.read_at_us
+    }
+
+    fn user(&self) -> String {
+        self.session.user()
+    }
+
+    fn database(&self) -> String {
+        self.session.database()
+    }
+
+    fn session_id(&self) -> i32 {
+        self.session.session_id()
+    }
+
+    fn setting(&self, name: &str) -> Option<String> {
+        self.session.setting(name)
+    }
+
+    fn objects(&self) -> Option<Arc<dyn ObjectNames>> {
+        Some(Arc::new(ViewNames(self.session.objects()?)))
+    }
+
+    fn random(&self) -> Option<&SessionRandom> {
+        self.session.random()
+    }
+
+    fn notifications(&self) -> Option<Arc<dyn Notifications>> {
+        self.session.notifications()
+    }
+
+    fn sequences(&self) -> Option<Arc<dyn Sequences>> {
+        self.session.sequences()
+    }
+}
+
+/// Names whose types are found whatever the search path.
+#[derive(Debug)]
+struct ViewNames(Arc<dyn ObjectNames>);
+
+impl ObjectNames for ViewNames {
+    fn relation_id(&self, schema: Option<&str>, name: &str) -> Option<u32> {
+        self.0.relation_id(schema, name)
+    }
+
+    fn relation(&self, id: u32) -> Option<(String, String)> {
+        self.0.relation(id)
+    }
+
+    fn schema_id(&self, name: &str) -> Option<u32> {
+        self.0.schema_id(name)
+    }
+
+    fn schema(&self, id: u32) -> Option<String> {
+        self.0.schema(id)
+    }
+
+    fn role_id(&self, name: &str) -> Option<u32> {
+        self.0.role_id(name)
+    }
+
+    fn role(&self, id: u32) -> Option<String> {
+        self.0.role(id)
+    }
+
+    fn type_id(&self, schema: Option<&str>, name: &str) -> Option<TypeId> {
+        self.0.type_id(Some(schema.unwrap_or(USER_SCHEMA)), name)
+    }
+
+    fn type_of_oid(&self, oid: u32) -> Option<TypeId> {
+        self.0.type_of_oid(oid)
+    }
+
+    fn sequence_of_column(&self, relation: u32, column: &str) -> Option<u32> {
+        self.0.sequence_of_column(relation, column)
+    }
+
+    fn has_column(&self, relation: u32, name: &str) -> bool {
+        self.0.has_column(relation, name)
+    }
+
+    fn relation_bytes(&self, id: u32) -> Option<u64> {
+        self.0.relation_bytes(id)
+    }
+
+    fn database_bytes(&self) -> u64 {
+        self.0.database_bytes()
+    }
+}

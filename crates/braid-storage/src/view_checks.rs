@@ -1,0 +1,79 @@
+//! The views of a catalog: found by name, and checked against what they read.
+
+use std::sync::Arc;
+
+use braid_base::{SchemaId, TableId};
+
+use crate::catalog::Catalog;
+use crate::views::cyclic;
+use crate::{SourceColumn, StoreError, TableDef, ViewDef};
+
+impl Catalog {
+    /// The view called `name` in a schema, exactly as stored. All views are in `public`.
+    pub fn view_in(&self, schema: SchemaId, name: &str) -> Option<&Arc<ViewDef>> {
+        (schema == SchemaId::PUBLIC).then(|| self.view(name)).flatten()
+    }
+
+    /// The view called `name`, exactly as stored.
+    pub fn view(&self, name: &str) -> Option<&Arc<ViewDef>> {
+        self.views().named(name)
+    }
+
+    /// The view with the id `id`.
+    pub fn view_by_id(&self, id: TableId) -> Option<&Arc<ViewDef>> {
+        self.views().by_id().get(&id)
+    }
+
+    /// The views whose query reads a table or view, oldest first.
+    pub fn views_of(&self, relation: TableId) -> impl Iterator<Item = &Arc<ViewDef>> {
+        self.views().by_id().values().filter(move |view| view.reads(relation))
+    }
+
+    /// Checks that what each view reads is there, and that no column that a view of the state `before` reads has another type: its text
+    /// would mean something else. Names are checked with all others.
+    ///
+    /// # Errors
+    /// [`StoreError::Conflict`].
+    pub(crate) fn check_views(&self, before: &Self) -> Result<(), StoreError> {
+        // Two sessions may each have made one of two views read the other.
+        if let Some(view) = cyclic(self.views().by_id().values().map(Arc::as_ref)) {
+            return Err(StoreError::Conflict { what: format!("view \"{}\"", view.name) });
+        }
+        for view in self.views().by_id().values() {
+            self.check_view(view)?;
+            let is_known = before.view_by_id(view.id).is_some_and(|known| Arc::ptr_eq(known, view));
+            if is_known && !self.has_types_as_in(before, view) {
+                return Err(StoreError::Conflict { what: format!("view \"{}\"", view.name) });
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the columns that a view reads have the types of another state.
+    fn has_types_as_in(&self, other: &Self, view: &ViewDef) -> bool {
+        view.stored_sources().all(|(id, columns)| match (self.by_id(id), other.by_id(id)) {
+            (Some(table), Some(known)) if table.def != known.def => {
+                let type_in = |def: &TableDef, id| def.column_by_id(id).map(|column| column.column_type);
+                let mut read = columns.iter().filter(|column| column.is_used).map(|column| column.id);
+                read.all(|id| type_in(&table.def, id) == type_in(&known.def, id))
+            }
+            _ => true,
+        })
+    }
+
+    fn check_view(&self, view: &ViewDef) -> Result<(), StoreError> {
+        let is_there = |(id, columns): (TableId, &[SourceColumn])| match self.by_id(id) {
+            Some(table) => {
+                let used = columns.iter().filter(|column| column.is_used);
+                used.clone().all(|column| table.def.column_by_id(column.id).is_some())
+            }
+            None => self.view_by_id(id).is_some(),
+        };
+        let has_types = view.type_oids.iter().all(|oid| self.has_type_of_oid(*oid));
+        if self.by_id(view.id).is_some() != view.is_materialized() || !has_types || !view.stored_sources().all(is_there)
+        {
+            return Err(StoreError::Conflict { what: format!("view \"{}\"", view.name) });
+        }
+        Ok(())
+    }
+}
