@@ -6,7 +6,8 @@
 what initdb makes for extensions, collations of the operating system and TOAST are left out. The domains of `information_schema` are shown
 as their base types, and expression trees as their SQL. Definitions of views are those of PostgreSQL, in which functions of
 `information_schema`, which take rows, are written out, and others are replaced by what they return on a server where every role is a
-superuser, views cannot be updated, there are no temporary tables, and statistics about accesses are not collected.
+superuser, views cannot be updated, temporary schemas are called after the numbers of their sessions, and statistics about accesses are not
+collected.
 """
 
 import os
@@ -159,9 +160,12 @@ def function_bodies(connection):
 # What stands in place of calls of functions with these names, with `$1` for the first argument.
 REPLACED = {
     r"(pg_has_role|has_\w+_privilege)": "true",
-    r"pg_is_other_temp_schema": "false",
+    r"pg_is_other_temp_schema": "(EXISTS (SELECT 1 FROM pg_namespace other WHERE other.oid = $1"
+    " AND starts_with((other.nspname)::text, 'pg_temp_'::text)"
+    " AND (other.nspname)::text <> ('pg_temp_'::text || (pg_backend_pid())::text)))",
     r"row_security_active": "false",
-    r"pg_my_temp_schema": "(0)::oid",
+    r"pg_my_temp_schema": "(SELECT own.oid FROM pg_namespace own"
+    " WHERE (own.nspname)::text = ('pg_temp_'::text || (pg_backend_pid())::text))",
     r"pg_get_userbyid": "(SELECT owning.rolname FROM pg_authid owning WHERE owning.oid = $1)",
     r"pg_get_expr": "($1)::text",
     r"pg_get_viewdef": "(SELECT (rule.ev_action)::text FROM pg_rewrite rule"

@@ -27,6 +27,10 @@ id!(
     TableId(u32), "t"
 );
 id!(
+    /// A schema: what names of relations are unique in. Its number is one of those of tables, and is not given out twice either.
+    SchemaId(u32), "n"
+);
+id!(
     /// A horizontal piece of one table, at most [`crate::CHUNK_ROWS`] rows. Allocated upward per table and not
     /// reused, so that scans of different table versions agree on what a chunk is.
     ChunkId(u32), "k"
@@ -50,6 +54,11 @@ pub struct SegmentId {
     pub chunk: ChunkId,
     /// The column within the chunk.
     pub column: ColumnId,
+}
+
+impl SchemaId {
+    /// `public`, which every database has. No table has its number.
+    pub const PUBLIC: Self = Self(0);
 }
 
 impl fmt::Display for SegmentId {

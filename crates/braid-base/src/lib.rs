@@ -27,7 +27,7 @@ mod units;
 
 pub use clock::{Clock, SystemClock};
 pub use enum_types::{EnumLabel, EnumType, EnumTypeId, EnumTypeRef};
-pub use ids::{ChunkId, ColumnId, ScanId, SegmentId, TableId};
+pub use ids::{ChunkId, ColumnId, ScanId, SchemaId, SegmentId, TableId};
 pub use limits::{BATCH_BYTES_MAX, CHUNK_ROWS, SEGMENT_ALIGN_BYTES, VALUE_BYTES_MAX, VECTOR_ROWS};
 #[cfg(any(test, feature = "testing"))]
 pub use manual_clock::ManualClock;

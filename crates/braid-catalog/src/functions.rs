@@ -188,8 +188,19 @@ const FUNCTIONS: &[CatalogFunction] = &[
         &["oid", "boolean"],
         "CASE WHEN called.a2 IS NOT NULL THEN pg_get_viewdef(called.a1) END",
     ),
-    function("pg_my_temp_schema", &[], "CAST(0 AS oid)"),
-    function("pg_is_other_temp_schema", &["oid"], "CASE WHEN called.a1 IS NOT NULL THEN false END"),
+    function(
+        "pg_my_temp_schema",
+        &[],
+        "coalesce((SELECT named.oid FROM pg_catalog.pg_namespace named
+            WHERE named.nspname = 'pg_temp_' || CAST(pg_backend_pid() AS text)), CAST(0 AS oid))",
+    ),
+    function(
+        "pg_is_other_temp_schema",
+        &["oid"],
+        "CASE WHEN called.a1 IS NOT NULL THEN EXISTS (SELECT 1 FROM pg_catalog.pg_namespace named
+            WHERE named.oid = called.a1 AND starts_with(CAST(named.nspname AS text), 'pg_temp_')
+                AND named.nspname <> 'pg_temp_' || CAST(pg_backend_pid() AS text)) END",
+    ),
 ];
 
 impl CatalogFunction {
@@ -314,12 +325,15 @@ mod tests {
     #[test]
     fn calls_become_subqueries() {
         assert_eq!(
-            expanded("SELECT pg_catalog.PG_IS_OTHER_TEMP_SCHEMA($1)"),
-            "SELECT (SELECT CASE WHEN called.a1 IS NOT NULL THEN false END AS pg_is_other_temp_schema \
+            expanded("SELECT pg_catalog.PG_GET_STATISTICSOBJDEF_COLUMNS($1)"),
+            "SELECT (SELECT CASE WHEN called.a1 IS NULL THEN CAST(NULL AS TEXT) END AS pg_get_statisticsobjdef_columns \
              FROM (SELECT CAST($1 AS oid) AS a1) AS called)"
         );
         let nested = expanded("SELECT pg_get_userbyid(pg_my_temp_schema()) FROM t");
-        assert!(nested.contains("CAST((SELECT CAST(0 AS oid) AS pg_my_temp_schema) AS oid) AS a1"), "{nested}");
+        assert!(
+            nested.contains("CAST((SELECT coalesce(") && nested.contains("AS pg_my_temp_schema) AS oid) AS a1"),
+            "{nested}"
+        );
     }
 
     #[test]

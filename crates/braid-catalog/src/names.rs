@@ -2,21 +2,21 @@
 
 use std::sync::Arc;
 
+use braid_base::SchemaId;
 use braid_sql::SearchPath;
 use braid_sql::functions::ObjectNames;
 use braid_sql::pg_catalog::TypeId;
-use braid_sql::search_path::SYSTEM_SCHEMA;
+use braid_sql::search_path::{PUBLIC_SCHEMA, SYSTEM_SCHEMA, TEMPORARY_SCHEMA};
 use braid_storage::{Catalog, ChunkMeta, TableVersion, ViewDef};
 
 use crate::column_types::own_type_of_oid;
-use crate::object_ids::{BOOTSTRAP_ROLE_ID, key_index_id, server_view_id, table_object_id, table_of_object_id};
+use crate::object_ids::{
+    BOOTSTRAP_ROLE_ID, key_index_id, schema_object_id, server_view_id, table_object_id, table_of_object_id,
+};
 use crate::relations::{relation, relation_by_id};
 use crate::server_facts::Role;
 use crate::sources::all_keys;
 use crate::stored_rows::{StoredRows, number};
-
-/// Schema of the tables of users.
-const USER_SCHEMA: &str = "public";
 
 /// The names in one state of the database.
 #[derive(Clone, Debug)]
@@ -37,11 +37,11 @@ impl CatalogNames {
         relation(SYSTEM_SCHEMA, name).map(|relation| relation.id).or_else(view)
     }
 
-    fn user_relation(&self, name: &str) -> Option<u32> {
-        let key = || self.keys().find(|(_, key)| key == name).map(|(id, _)| id);
-        let table = self.catalog.table(name).map(|table| table.def.id);
-        let view = || self.catalog.view(name).map(|view| view.id);
-        let sequence = || self.catalog.sequence_named(name).map(|known| known.definition.id);
+    fn user_relation(&self, schema: SchemaId, name: &str) -> Option<u32> {
+        let key = || self.keys().find(|(_, of, key)| *of == schema && key == name).map(|(id, _, _)| id);
+        let table = self.catalog.table_in(schema, name).map(|table| table.def.id);
+        let view = || self.catalog.view_in(schema, name).map(|view| view.id);
+        let sequence = || self.catalog.sequence_in(schema, name).map(|known| known.definition.id);
         table.or_else(view).or_else(sequence).map(table_object_id).or_else(key)
     }
 
@@ -51,14 +51,27 @@ impl CatalogNames {
         view.map(Arc::as_ref).filter(|view| !view.is_materialized())
     }
 
+    /// The schema of users that a name means.
+    fn user_schema(&self, name: &str) -> Option<SchemaId> {
+        match name {
+            TEMPORARY_SCHEMA => self.catalog.schema_named(self.path.temporary_schema()?),
+            name => self.catalog.schema_named(name),
+        }
+    }
+
+    /// A name with that of its schema.
+    fn in_schema(&self, schema: SchemaId, name: &str) -> (String, String) {
+        (self.catalog.schema_name(schema).unwrap_or_default().to_owned(), name.to_owned())
+    }
+
     /// A table of users.
     fn table(&self, id: u32) -> Option<&TableVersion> {
         table_of_object_id(id).and_then(|table| self.catalog.by_id(table)).map(Arc::as_ref)
     }
 
     /// The indexes of keys.
-    fn keys(&self) -> impl Iterator<Item = (u32, String)> {
-        all_keys(&self.catalog).map(|key| (key_index_id(key.id), key.name))
+    fn keys(&self) -> impl Iterator<Item = (u32, SchemaId, String)> {
+        all_keys(&self.catalog).map(|key| (key_index_id(key.id), key.def.schema, key.name))
     }
 }
 
@@ -67,8 +80,10 @@ impl ObjectNames for CatalogNames {
         match schema {
             None => self.path.searched().find_map(|schema| self.relation_id(Some(schema), name)),
             Some(SYSTEM_SCHEMA) => self.system_relation(name),
-            Some(USER_SCHEMA) => self.user_relation(name),
-            Some(schema) => relation(schema, name).map(|relation| relation.id),
+            Some(schema) => match self.user_schema(schema) {
+                Some(schema) => self.user_relation(schema, name),
+                None => relation(schema, name).map(|relation| relation.id),
+            },
         }
     }
 
@@ -80,16 +95,16 @@ impl ObjectNames for CatalogNames {
             return Some((SYSTEM_SCHEMA.to_owned(), self.views[at].clone()));
         }
         if let Some(table) = self.table(id) {
-            return Some((USER_SCHEMA.to_owned(), table.def.name.clone()));
+            return Some(self.in_schema(table.def.schema, &table.def.name));
         }
         if let Some(sequence) = table_of_object_id(id).and_then(|id| self.catalog.sequence_by_id(id)) {
-            return Some((USER_SCHEMA.to_owned(), sequence.definition.name.clone()));
+            return Some(self.in_schema(sequence.definition.schema, &sequence.definition.name));
         }
         if let Some(view) = self.view(id) {
-            return Some((USER_SCHEMA.to_owned(), view.name.clone()));
+            return Some(self.in_schema(SchemaId::PUBLIC, &view.name));
         }
-        if let Some((_, key)) = self.keys().find(|(key, _)| *key == id) {
-            return Some((USER_SCHEMA.to_owned(), key));
+        if let Some((_, schema, key)) = self.keys().find(|(key, _, _)| *key == id) {
+            return Some(self.in_schema(schema, &key));
         }
         let stored = StoredRows::of("pg_class").columns(["oid", "relname"]);
         stored
@@ -99,11 +114,17 @@ impl ObjectNames for CatalogNames {
     }
 
     fn schema_id(&self, name: &str) -> Option<u32> {
+        if let Some(known) = self.user_schema(name) {
+            return Some(schema_object_id(known));
+        }
         let mut schemas = StoredRows::of("pg_namespace").columns(["oid", "nspname"]);
         schemas.find(|[_, stored]| *stored == name).map(|[id, _]| number(id))
     }
 
     fn schema(&self, id: u32) -> Option<String> {
+        if let Some(known) = self.catalog.schemas().find(|known| schema_object_id(known.id) == id) {
+            return Some(known.name.clone());
+        }
         let mut schemas = StoredRows::of("pg_namespace").columns(["oid", "nspname"]);
         schemas.find(|[stored, _]| number::<u32>(stored) == id).map(|[_, name]| name.to_owned())
     }
@@ -121,7 +142,7 @@ impl ObjectNames for CatalogNames {
     fn type_id(&self, schema: Option<&str>, name: &str) -> Option<TypeId> {
         match schema {
             None => self.path.searched().find_map(|schema| self.type_id(Some(schema), name)),
-            Some(USER_SCHEMA) => self.catalog.enum_types().find_map(|known| match name {
+            Some(PUBLIC_SCHEMA) => self.catalog.enum_types().find_map(|known| match name {
                 name if known.definition.name == name => Some(TypeId::of_enum(known.id)),
                 name if known.definition.array_name == name => Some(TypeId::of_enum_array(known.id)),
                 _ => None,

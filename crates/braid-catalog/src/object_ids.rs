@@ -6,7 +6,7 @@
 //! | first id | objects |
 //! |---|---|
 //! | 15 000 | views of what the server does |
-//! | 16 384 | tables and views |
+//! | 16 384 | tables, views, sequences and schemas |
 //! | 0x4000_0000 | enumerated types, their array types and labels, which are stored |
 //! | 0x8000_0000 | indexes of keys |
 //! | 0xA000_0000 | constraints that are keys, rules of views |
@@ -15,8 +15,8 @@
 //! Ranges have 2^29 numbers, that of defaults 2^30: [`COLUMNS_PER_TABLE`] for each table. Tables with ids that differ by a multiple of
 //! 2^19 share the ids of their defaults, and of 2^29 those of their indexes.
 
-use braid_base::TableId;
 use braid_base::enum_types::FIRST_TYPE_OID;
+use braid_base::{SchemaId, TableId};
 
 /// Above the ids that a new cluster of PostgreSQL gives, below those of users.
 const FIRST_SERVER_VIEW_ID: u32 = 15_000;
@@ -63,6 +63,14 @@ pub fn server_view_id(at: usize) -> u32 {
 /// The id of a user's table. Ids of tables end at 2^30 - 1.
 pub fn table_object_id(table: TableId) -> u32 {
     FIRST_TABLE_ID.saturating_add(table.0).min(FIRST_TYPE_OID - 1)
+}
+
+/// The id of a schema of users, which is one of those of tables.
+pub fn schema_object_id(schema: SchemaId) -> u32 {
+    match schema {
+        SchemaId::PUBLIC => PUBLIC_NAMESPACE_ID,
+        SchemaId(id) => table_object_id(TableId(id)),
+    }
 }
 
 /// The user's table with this object id, if it is in their range.

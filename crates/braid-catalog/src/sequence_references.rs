@@ -4,6 +4,7 @@
 //! The default therefore means the same sequence under another name and another search path, and what depends on a sequence is known.
 //! Clients are shown names.
 
+use braid_base::SchemaId;
 use braid_sql::functions::strings::quoting::quote_identifier;
 use braid_storage::Catalog;
 
@@ -23,11 +24,17 @@ pub fn references(default: &str) -> impl Iterator<Item = u32> {
     parts(default).filter_map(|part| if let Part::Relation(id) = part { Some(id) } else { None })
 }
 
-/// A default with the names of its sequences in place of their numbers.
+/// A default with the names of its sequences in place of their numbers: with their schemas where these are not `public`.
 pub fn shown_default(default: &str, catalog: &Catalog) -> String {
     let named = |id: u32| {
         let sequence = table_of_object_id(id).and_then(|id| catalog.sequence_by_id(id))?;
-        Some(quote_identifier(&sequence.definition.name).replace('\'', "''"))
+        let (schema, name) = (sequence.definition.schema, quote_identifier(&sequence.definition.name));
+        let shown =
+            match catalog.schema_name(schema).filter(|_| schema != SchemaId::PUBLIC && !catalog.is_temporary(schema)) {
+                Some(schema) => format!("{}.{name}", quote_identifier(schema)),
+                None => name,
+            };
+        Some(shown.replace('\'', "''"))
     };
     let shown = parts(default).map(|part| match part {
         Part::Text(text) => text.to_owned(),

@@ -118,7 +118,7 @@ impl Names<'_> {
             SourceRelation::Stored { id, columns } => (*id, columns),
         };
         let relation = Present::of(self.catalog, id)?;
-        let name = format!("{USER_SCHEMA}.{}", quote_identifier(&relation.name));
+        let name = format!("{}.{}", quote_identifier(&relation.schema), quote_identifier(&relation.name));
         let shown = match relation.has_columns(columns) {
             true => name,
             false => {
@@ -212,6 +212,7 @@ impl Names<'_> {
 
 /// A table or view as it is now.
 struct Present {
+    schema: String,
     name: String,
     /// The numbers and names of its columns.
     columns: Vec<(u16, String)>,
@@ -221,11 +222,12 @@ impl Present {
     fn of(catalog: &Catalog, id: TableId) -> Option<Self> {
         if let Some(table) = catalog.by_id(id) {
             let columns = table.def.columns.iter().map(|column| (column.id.0, column.name.clone()));
-            return Some(Self { name: table.def.name.clone(), columns: columns.collect() });
+            let schema = catalog.schema_name(table.def.schema).unwrap_or(USER_SCHEMA).to_owned();
+            return Some(Self { schema, name: table.def.name.clone(), columns: columns.collect() });
         }
         let view = catalog.view_by_id(id)?;
         let columns = (0u16..).zip(&view.columns).map(|(at, column)| (at, column.name.clone()));
-        Some(Self { name: view.name.clone(), columns: columns.collect() })
+        Some(Self { schema: USER_SCHEMA.to_owned(), name: view.name.clone(), columns: columns.collect() })
     }
 
     /// Whether these are all its columns.

@@ -2,14 +2,12 @@
 
 use std::sync::Arc;
 
-use braid_base::{ColumnId, TableId};
+use braid_base::{ColumnId, SchemaId, TableId};
 use braid_sql::pg_catalog::key_words::quote_identifier;
 use braid_storage::{Catalog, StoreError, ViewDef, WriteSet};
 
-use crate::names::SCHEMA_NAME;
 use crate::notices::Notice;
 use crate::statement_context::StatementContext;
-use crate::table_names::search_path;
 use crate::{EngineError, SqlState};
 
 /// What becomes of what depends on something that is dropped.
@@ -109,7 +107,7 @@ pub(crate) fn drop_views_of(
         Ok::<_, StoreError>(())
     })?;
     let materialized = dropped.iter().filter(|view| view.is_materialized());
-    materialized.map(|dropped| &dropped.name).try_for_each(|name| writes.drop_table(view, name))
+    materialized.map(|dropped| dropped.id).try_for_each(|id| writes.drop_table(view, id))
 }
 
 /// All views that depend on what is dropped, directly or not, but for views that are dropped themselves: as PostgreSQL lists them.
@@ -164,9 +162,13 @@ pub(crate) fn described(context: &StatementContext, catalog: &Catalog, id: Table
         (None, Some(table)) => ("table", table.def.name.as_str()),
         (None, None) => ("table", ""),
     };
-    let name = quote_identifier(name);
-    match search_path(context).searched().any(|schema| schema == SCHEMA_NAME) {
-        true => format!("{kind} {name}"),
-        false => format!("{kind} {SCHEMA_NAME}.{name}"),
+    let schema = catalog.by_id(id).map_or(SchemaId::PUBLIC, |table| table.def.schema);
+    let path = context.search_path_in(catalog);
+    let is_here = |searched: &&str| catalog.schema_named(searched).is_some_and(|id| catalog.has_relation(id, name));
+    let found = path.searched().find(is_here).and_then(|found| catalog.schema_named(found));
+    let (quoted, written) = (quote_identifier(name), catalog.schema_name(schema).unwrap_or_default());
+    match found == Some(schema) {
+        true => format!("{kind} {quoted}"),
+        false => format!("{kind} {}.{quoted}", quote_identifier(written)),
     }
 }

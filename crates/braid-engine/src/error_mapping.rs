@@ -172,6 +172,18 @@ pub(crate) fn division_by_zero() -> EngineError {
     EngineError::new(SqlState::DivisionByZero, "division by zero")
 }
 
+/// The same error, for an expression.
+pub(crate) fn sql_error(error: EngineError) -> SqlError {
+    let mut report = SqlError::new(error.state(), error.message());
+    if let Some(detail) = error.detail() {
+        report = report.with_detail(detail);
+    }
+    if let Some(hint) = error.hint() {
+        report = report.with_hint(hint);
+    }
+    report
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

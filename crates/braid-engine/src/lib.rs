@@ -81,6 +81,7 @@ mod parameter_value;
 mod planning;
 mod recall;
 mod rows;
+mod schemas;
 mod sent_columns;
 mod sequences;
 mod session_control;

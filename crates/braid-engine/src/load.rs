@@ -118,6 +118,7 @@ fn csv_options() -> CopyOptions {
         quote: b'"',
         escape: b'"',
         force_quote: Some(Vec::new()),
+        freeze: false,
     }
 }
 

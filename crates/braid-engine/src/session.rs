@@ -20,11 +20,11 @@ use crate::parameter_value::SentValue;
 use crate::recall::SharedForm;
 use crate::session_control::Chain;
 use crate::settings::{DEFINITIONS, Report, Scope};
-use crate::statement::{Command, SequenceStatement, Tokens};
+use crate::statement::{Command, SequenceKind, SequenceStatement, Tokens};
 use crate::statement_context::{MessageScope, StatementContext};
 use crate::{
     Database, EngineError, Notice, Outcome, ParameterType, ParameterValue, Prepared, Statement, StatementKind,
-    TransactionStatus, copy, dml, enum_types, front_end, recall, sequences, session_control, table, views,
+    TransactionStatus, copy, dml, enum_types, front_end, recall, schemas, sequences, session_control, table, views,
 };
 
 /// One client's connection: its user, its settings, its transaction block. Cheap to clone and to keep.
@@ -256,6 +256,16 @@ impl Session {
                     let behavior = Behavior::of(*cascade);
                     enum_types::drop_types(context, names, table::Missing::of(*if_exists), behavior).await
                 }
+                S::Discard { object_type } => session_control::discard(context, statement, object_type).await,
+                S::CreateSchema { schema_name, if_not_exists, .. } => {
+                    schemas::check_clauses(command)?;
+                    schemas::create_schema(context, schema_name, *if_not_exists).await
+                }
+                S::AlterSchema(alter) => schemas::alter_schema(context, alter).await,
+                S::Drop { names, if_exists, cascade, .. } if kind == StatementKind::DropSchema => {
+                    let behavior = Behavior::of(*cascade);
+                    schemas::drop_schemas(context, names, table::Missing::of(*if_exists), behavior).await
+                }
                 other => self.control(statement, other),
             },
         }
@@ -270,7 +280,6 @@ impl Session {
             S::Set(set) => session_control::set(context, set),
             S::ShowVariable { variable } => session_control::show(context, variable),
             S::Reset(reset) => session_control::reset(context, &reset.reset),
-            S::Discard { object_type } => session_control::discard(context, statement, object_type),
             S::Close { .. } => Ok(Outcome::done("CLOSE CURSOR ALL")),
             S::LISTEN { channel } => Ok(session_control::listen(context, channel)),
             S::UNLISTEN { channel } => Ok(session_control::unlisten(context, channel)),
@@ -360,11 +369,13 @@ impl fmt::Debug for Session {
 /// CREATE SEQUENCE and ALTER SEQUENCE.
 async fn change_sequence(context: &StatementContext, statement: &SequenceStatement) -> Result<Outcome, EngineError> {
     match statement {
-        SequenceStatement::Create { kind: Some(kind), .. } => {
-            Err(EngineError::unsupported(format!("CREATE {kind} SEQUENCE is not supported")))
+        SequenceStatement::Create { kind: SequenceKind::Unlogged, .. } => {
+            Err(EngineError::unsupported("CREATE UNLOGGED SEQUENCE is not supported"))
         }
-        SequenceStatement::Create { kind: None, if_not_exists, name, options } => {
-            sequences::create_sequence(context, name, options, *if_not_exists).await
+        SequenceStatement::Create { kind, if_not_exists, name, options } => {
+            let is_temporary = *kind == SequenceKind::Temporary;
+            let persistence = if is_temporary { table::Persistence::Temporary } else { table::Persistence::Lasting };
+            sequences::create_sequence(context, (name, persistence), options, *if_not_exists).await
         }
         SequenceStatement::Alter { if_exists, name, change } => {
             sequences::alter_sequence(context, name, table::Missing::of(*if_exists), change).await
@@ -429,6 +440,9 @@ fn write_name(kind: StatementKind) -> &'static str {
         StatementKind::CreateType => "CREATE TYPE",
         StatementKind::AlterType => "ALTER TYPE",
         StatementKind::DropType => "DROP TYPE",
+        StatementKind::CreateSchema => "CREATE SCHEMA",
+        StatementKind::AlterSchema => "ALTER SCHEMA",
+        StatementKind::DropSchema => "DROP SCHEMA",
         StatementKind::CreateSequence => "CREATE SEQUENCE",
         StatementKind::AlterSequence => "ALTER SEQUENCE",
         StatementKind::DropSequence => "DROP SEQUENCE",

@@ -61,7 +61,7 @@ pub(crate) use overriding::Overriding;
 use places::{Places, character_of};
 pub(crate) use prepare_statement::{InnerStatement, PrepareStatement};
 pub(crate) use relation_names::RelationNames;
-pub(crate) use sequence_statement::{SequenceChange, SequenceOption, SequenceStatement};
+pub(crate) use sequence_statement::{SequenceChange, SequenceKind, SequenceOption, SequenceStatement};
 use syntax_errors::{error_near, parser_error, syntax_error};
 pub(crate) use table_of_rows::CreateTableOfExecution;
 pub(crate) use text_template::{Constant, HoleContent, ScannedText, Unscanned};

@@ -3,11 +3,13 @@
 //! | module | contents |
 //! |---|---|
 //! | [`transactions`] | the beginning and the end of blocks, messages and savepoints |
+//! | [`schemas`] | where names are looked up, and the temporary schema |
 //! | `sequences` | the numbers of sequences |
 //! | [`writes`] | what statements read and change in their transaction |
 //!
 //! The rooms of the statements act on this; the session above them chooses the room for each statement.
 
+mod schemas;
 mod sequences;
 mod transactions;
 mod writes;
@@ -15,13 +17,17 @@ mod writes;
 pub(crate) use transactions::Characteristics;
 pub(crate) use writes::RowChange;
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
 
+use braid_base::TableId;
 use braid_exec::MemoryBudget;
 use braid_sql::functions::numbers::random::SessionRandom;
 use parking_lot::Mutex;
+use sqlparser::ast::OnCommit;
+use tokio::runtime::Handle;
 
 use crate::clock::{Instants, read_clock_us};
 use crate::database::Database;
@@ -51,6 +57,8 @@ struct Shared {
     named_statements: NamedStatements,
     notifications: Arc<SessionNotifications>,
     sequences: SessionSequences,
+    /// Where the session's temporary tables are dropped when it ends.
+    runtime: Option<Handle>,
     /// When it began, in microseconds since 1970-01-01 UTC.
     started_us: i64,
     /// Settings and transaction block change together: at BEGIN and at a block's end.
@@ -65,6 +73,8 @@ struct State {
     message: Option<Message>,
     /// When the statement and its transaction began.
     instants: Instants,
+    /// What becomes of temporary tables when a transaction commits.
+    on_commit: BTreeMap<TableId, OnCommit>,
 }
 
 /// Statements that were sent together.
@@ -142,6 +152,7 @@ impl StatementContext {
                 named_statements,
                 notifications,
                 sequences,
+                runtime: Handle::try_current().ok(),
                 started_us,
                 state,
             }),

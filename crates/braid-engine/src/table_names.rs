@@ -1,18 +1,18 @@
 //! The table that a statement which changes tables means: where it is created, and where it is found, along the session's `search_path`.
 //!
-//! Only tables of schema `public` can be created, filled and dropped. A system relation is found like any other, and refused.
+//! Only tables of users can be created, filled and dropped. A system relation is found like any other, and refused.
 
 use std::sync::Arc;
 
+use braid_base::{SchemaId, TableId};
 use braid_catalog::left_out::reason;
 use braid_catalog::{RelationKind, relation};
-use braid_sql::SearchPath;
-use braid_sql::search_path::{SYSTEM_SCHEMA, is_schema};
+use braid_sql::search_path::{CreationSchema, SYSTEM_SCHEMA, TEMPORARY_SCHEMA, is_built_in};
 use braid_storage::{Catalog, CatalogSequence, TableDef, ViewDef};
 use sqlparser::ast::ObjectName;
 
 use crate::named_views::{drop_hint, not_copied_to, shown_view, unchangeable};
-use crate::names::{SCHEMA_NAME, table_parts};
+use crate::names::table_parts;
 use crate::statement_context::StatementContext;
 use crate::{EngineError, SqlState};
 
@@ -29,6 +29,8 @@ pub(crate) enum Named {
     System(String, SystemKind),
     /// Nothing: the schema, if the name has one, and the name.
     Nothing(Option<String>, String),
+    /// Nothing, as there is no schema of this name.
+    NoSchema(String, String),
 }
 
 /// Whether a system relation is shown as a table or as a view.
@@ -56,28 +58,74 @@ impl Missing {
     }
 }
 
-/// The search path of a session.
-pub(crate) fn search_path(context: &StatementContext) -> SearchPath {
-    context.settings().search_path()
+/// The name of what is to be created, and its schema.
+#[derive(Clone, Debug)]
+pub(crate) struct NewName {
+    /// The schema.
+    pub schema: SchemaId,
+    /// The name in it.
+    pub name: String,
 }
 
-/// The name of a table that is to be created.
+/// How long a relation is kept that is created.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Persistence {
+    /// Until it is dropped, if its schema is not temporary.
+    Lasting,
+    /// Until the session ends.
+    Temporary,
+}
+
+/// The name of a relation that is to be created. The session's temporary schema is created if it is the first one in it.
 ///
 /// # Errors
-/// If it would be in a schema in which no tables are created.
-pub(crate) fn created_table(context: &StatementContext, name: &ObjectName) -> Result<String, EngineError> {
-    let (schema, table) = table_parts(name, context.database_name())?;
-    let path = search_path(context);
-    let schema = schema.as_deref().or(path.creation_schema());
-    let Some(schema) = schema else {
-        return Err(EngineError::new(SqlState::InvalidSchemaName, "no schema has been selected to create in"));
+/// If it would be in a schema in which none are created.
+pub(crate) async fn new_name(
+    context: &StatementContext,
+    name: &ObjectName,
+    persistence: Persistence,
+) -> Result<NewName, EngineError> {
+    let (written, name) = table_parts(name, context.database_name())?;
+    let schema = match creation_schema(context, written, &name, persistence)? {
+        Some(schema) => schema,
+        None => context.make_temporary_schema().await?,
     };
-    match schema {
-        SCHEMA_NAME => Ok(table),
-        _ if !is_schema(schema) => Err(no_schema(schema)),
-        "information_schema" => Err(EngineError::unsupported("tables in information_schema are not supported")),
-        _ => {
-            let message = format!("permission denied to create \"{schema}.{table}\"");
+    Ok(NewName { schema, name })
+}
+
+/// The schema in which a relation is created; `None` for the session's temporary schema.
+fn creation_schema(
+    context: &StatementContext,
+    written: Option<String>,
+    name: &str,
+    persistence: Persistence,
+) -> Result<Option<SchemaId>, EngineError> {
+    let snapshot = context.snapshot();
+    let is_temporary = persistence == Persistence::Temporary;
+    let named = match (written, context.search_path_in(&snapshot).creation_schema()) {
+        (None, _) if is_temporary => return Ok(None),
+        (None, CreationSchema::Temporary) => return Ok(None),
+        (Some(written), _) if written == TEMPORARY_SCHEMA => return Ok(None),
+        (Some(written), _) => written,
+        (None, CreationSchema::Named(first)) => first.to_owned(),
+        (None, CreationSchema::None) => {
+            return Err(EngineError::new(SqlState::InvalidSchemaName, "no schema has been selected to create in"));
+        }
+    };
+    let wrong = |message: &str| Err(EngineError::new(SqlState::InvalidTableDefinition, message));
+    match snapshot.schema_named(&named) {
+        Some(id) if context.temporary_schema(&snapshot) == Some(id) => Ok(Some(id)),
+        Some(id) if snapshot.is_temporary(id) => {
+            wrong("cannot create relations in temporary schemas of other sessions")
+        }
+        None if !is_built_in(&named) => Err(no_schema(&named)),
+        _ if is_temporary => wrong("cannot create temporary relation in non-temporary schema"),
+        Some(id) => Ok(Some(id)),
+        None if named == "information_schema" => {
+            Err(EngineError::unsupported("tables in information_schema are not supported"))
+        }
+        None => {
+            let message = format!("permission denied to create \"{named}.{name}\"");
             Err(EngineError::new(SqlState::InsufficientPrivilege, message)
                 .with_detail("System catalog modifications are currently disallowed."))
         }
@@ -94,25 +142,33 @@ pub(crate) fn named_table(
     name: &ObjectName,
 ) -> Result<Named, EngineError> {
     let (schema, table) = table_parts(name, context.database_name())?;
-    let in_schema = |schema: &str| match schema {
-        SCHEMA_NAME => of_users(snapshot, &table),
-        _ => system_kind(context, schema, &table).map(|kind| Named::System(table.clone(), kind)),
+    let in_schema = |schema: &str| {
+        Ok::<_, EngineError>(match context.schema_of_users(snapshot, schema)? {
+            Some(id) => of_users(snapshot, id, &table),
+            None => system_kind(context, schema, &table).map(|kind| Named::System(table.clone(), kind)),
+        })
     };
     let found = match &schema {
-        Some(schema) => in_schema(schema),
-        None => search_path(context).searched().find_map(in_schema),
+        Some(schema) => in_schema(schema)?,
+        None => {
+            context.search_path_in(snapshot).searched().find_map(|schema| in_schema(schema).transpose()).transpose()?
+        }
     };
-    Ok(found.unwrap_or_else(|| Named::Nothing(schema, table.clone())))
+    Ok(match (found, schema) {
+        (Some(found), _) => found,
+        (None, Some(schema)) if !context.is_schema(snapshot, &schema) => Named::NoSchema(schema, table),
+        (None, schema) => Named::Nothing(schema, table),
+    })
 }
 
-/// What a name means in schema `public`.
-fn of_users(snapshot: &Catalog, name: &str) -> Option<Named> {
+/// What a name means in a schema of users.
+fn of_users(snapshot: &Catalog, schema: SchemaId, name: &str) -> Option<Named> {
     // A materialized view is also a table.
-    if let Some(view) = snapshot.view(name) {
+    if let Some(view) = snapshot.view_in(schema, name) {
         return Some(Named::View(view.clone()));
     }
-    let table = snapshot.table(name).map(|version| Named::Table(version.def.clone()));
-    table.or_else(|| snapshot.sequence_named(name).map(|known| Named::Sequence(known.clone())))
+    let table = snapshot.table_in(schema, name).map(|version| Named::Table(version.def.clone()));
+    table.or_else(|| snapshot.sequence_in(schema, name).map(|known| Named::Sequence(known.clone())))
 }
 
 /// The kind of a system relation; `None` if there is none of this name.
@@ -141,13 +197,14 @@ impl Named {
                 format!("\"{name}\" is a system catalog and cannot be changed"),
             )),
             Self::Nothing(schema, name) => Err(nothing(schema, &name)),
+            Self::NoSchema(schema, name) => Err(nothing(Some(schema), &name)),
         }
     }
 
     /// [`Self::into_filled`] for COPY, which looks for the schema first.
     pub fn into_copied(self) -> Result<Arc<TableDef>, EngineError> {
         match self {
-            Self::Nothing(Some(schema), _) if !is_schema(&schema) => Err(no_schema(&schema)),
+            Self::NoSchema(schema, _) => Err(no_schema(&schema)),
             Self::Sequence(known) => Err(wrong(format!("cannot copy to sequence \"{}\"", known.definition.name))),
             Self::View(view) => Err(not_copied_to(&view)),
             other => other.into_filled(),
@@ -174,40 +231,40 @@ impl Named {
             Self::View(view) => Err(wrong(format!("cannot copy from {}", shown_view(&view)))
                 .with_hint("Try the COPY (SELECT ...) TO variant.")),
             Self::Sequence(known) => Err(wrong(format!("cannot copy from sequence \"{}\"", known.definition.name))),
-            missing @ Self::Nothing(..) => missing.into_copied().map(drop),
+            missing @ (Self::Nothing(..) | Self::NoSchema(..)) => missing.into_copied().map(drop),
             Self::Table(_) | Self::System(..) => Ok(()),
         }
     }
 
-    /// The name of the table that is to be emptied.
+    /// The table that is to be emptied.
     ///
     /// # Errors
     /// If it is none of users' tables.
-    pub fn into_truncated(self) -> Result<String, EngineError> {
+    pub fn into_truncated(self) -> Result<TableId, EngineError> {
         match self {
-            Self::Table(def) => Ok(def.name.clone()),
+            Self::Table(def) => Ok(def.id),
             Self::Sequence(known) => Err(no_table(&known.definition.name)),
             Self::System(name, SystemKind::Table) => Err(no_permission(&name)),
             Self::System(name, SystemKind::View) => Err(no_table(&name)),
             Self::View(view) => Err(no_table(&view.name)),
-            missing @ Self::Nothing(..) => missing.into_copied().map(|def| def.name.clone()),
+            missing @ (Self::Nothing(..) | Self::NoSchema(..)) => missing.into_copied().map(|def| def.id),
         }
     }
 
-    /// The name of the table that is to be dropped.
+    /// The table that is to be dropped.
     ///
     /// # Errors
     /// If it is none of users' tables.
-    pub fn into_dropped(self) -> Result<String, EngineError> {
+    pub fn into_dropped(self) -> Result<Arc<TableDef>, EngineError> {
         match self {
-            Self::Table(def) => Ok(def.name.clone()),
+            Self::Table(def) => Ok(def),
             Self::Sequence(known) => {
                 Err(no_table(&known.definition.name).with_hint("Use DROP SEQUENCE to remove a sequence."))
             }
             Self::System(name, SystemKind::Table) => Err(no_permission(&name)),
             Self::System(name, SystemKind::View) => Err(no_table(&name).with_hint("Use DROP VIEW to remove a view.")),
             Self::View(view) => Err(no_table(&view.name).with_hint(drop_hint(&view))),
-            Self::Nothing(Some(schema), _) if !is_schema(&schema) => Err(no_schema(&schema)),
+            Self::NoSchema(schema, _) => Err(no_schema(&schema)),
             Self::Nothing(_, name) => {
                 Err(EngineError::new(SqlState::UndefinedTable, format!("table \"{name}\" does not exist")))
             }
@@ -228,6 +285,7 @@ impl Named {
             Self::System(name, SystemKind::Table) => Err(no_permission(&name)),
             Self::System(name, SystemKind::View) => Err(no_sequence(&name)),
             Self::Nothing(schema, name) => Err(nothing(schema, &name)),
+            Self::NoSchema(schema, name) => Err(nothing(Some(schema), &name)),
         }
     }
 
@@ -246,7 +304,7 @@ impl Named {
             Self::System(name, SystemKind::View) => {
                 Err(no_sequence(&name).with_hint("Use DROP VIEW to remove a view."))
             }
-            Self::Nothing(Some(schema), _) if !is_schema(&schema) => Err(no_schema(&schema)),
+            Self::NoSchema(schema, _) => Err(no_schema(&schema)),
             Self::Nothing(_, name) => {
                 Err(EngineError::new(SqlState::UndefinedTable, format!("sequence \"{name}\" does not exist")))
             }

@@ -80,7 +80,16 @@ fn options(choice: u8) -> CopyOptions {
     let quote = [b'"', b'\''][usize::from(choice >> 3 & 1)];
     let escape = if choice >> 4 & 1 == 0 { quote } else { b'\\' };
     let null = ["\\N", "", "NULL", "-"][usize::from(choice >> 5 & 3)].to_owned();
-    CopyOptions { format, delimiter, null, header: Header::None, quote, escape, force_quote: Some(Vec::new()) }
+    CopyOptions {
+        format,
+        delimiter,
+        null,
+        header: Header::None,
+        quote,
+        escape,
+        force_quote: Some(Vec::new()),
+        freeze: false,
+    }
 }
 
 /// The records in some bytes, and the error that ends them.

@@ -105,6 +105,11 @@ pub(crate) enum BlockEnd {
 }
 
 impl Work {
+    /// What it changes.
+    pub fn writes_mut(&mut self) -> &mut WriteSet {
+        &mut self.writes
+    }
+
     /// Makes it durable and visible.
     ///
     /// # Errors

@@ -1,19 +1,30 @@
 //! The schemas that names without a schema are looked up in: PostgreSQL's `search_path`.
 //!
-//! `pg_catalog` comes first unless the setting lists it. `"$user"` means a schema called like the user; there is none. Schemas that do not
-//! exist are passed over.
+//! The session's temporary schema comes first, then `pg_catalog`, unless the setting lists them: `pg_temp` stands for the temporary one.
+//! `"$user"` means a schema called like the user. Schemas that do not exist are passed over.
 
 use crate::value_text::is_space;
 
 /// The schema of PostgreSQL's own objects.
 pub const SYSTEM_SCHEMA: &str = "pg_catalog";
 
-/// All schemas: those of tables, of the system, of the SQL standard's views, and of what PostgreSQL keeps beside tables.
-const SCHEMAS: &[&str] = &["public", SYSTEM_SCHEMA, "information_schema", "pg_toast"];
+/// The schemas of each database: those of tables, of the system, of the SQL standard's views, and of what PostgreSQL keeps beside tables.
+const SCHEMAS: &[&str] = &[PUBLIC_SCHEMA, SYSTEM_SCHEMA, "information_schema", "pg_toast"];
 
-/// Whether there is a schema of this name.
-pub fn is_schema(name: &str) -> bool {
+/// The schema that each database has for tables.
+pub const PUBLIC_SCHEMA: &str = "public";
+
+/// What stands for the session's temporary schema.
+pub const TEMPORARY_SCHEMA: &str = "pg_temp";
+
+/// Whether each database has a schema of this name.
+pub fn is_built_in(name: &str) -> bool {
     SCHEMAS.contains(&name)
+}
+
+/// Whether a temporary schema has a name like this. Schemas of users have none that begins with `pg_`.
+pub fn is_temporary_name(name: &str) -> bool {
+    name.starts_with("pg_temp_")
 }
 
 /// Longest name in bytes; longer ones are cut.
@@ -22,41 +33,90 @@ const NAME_BYTES_MAX: usize = 63;
 /// The schemas of a `search_path` that exist.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SearchPath {
-    listed: Vec<&'static str>,
+    listed: Vec<String>,
+    /// The session's temporary schema, if it exists and is not listed.
+    temporary: Option<String>,
+    /// Whether what is created without a schema is temporary: the first schema is `pg_temp`, which may be yet to come.
+    creates_temporary: bool,
+}
+
+/// The schemas of a database as a session sees them.
+pub struct SessionSchemas<'a> {
+    /// Whose name `"$user"` stands for.
+    pub user: &'a str,
+    /// The session's temporary schema, if it exists.
+    pub temporary: Option<&'a str>,
+    /// Whether a schema that is not temporary exists besides those of each database.
+    pub exists: &'a dyn Fn(&str) -> bool,
+}
+
+/// Where what has no schema is created.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CreationSchema<'a> {
+    /// In the schema of this name.
+    Named(&'a str),
+    /// In the session's temporary schema.
+    Temporary,
+    /// Nowhere.
+    None,
 }
 
 impl Default for SearchPath {
     /// `"$user", public`.
     fn default() -> Self {
-        Self { listed: vec!["public"] }
+        Self { listed: vec![PUBLIC_SCHEMA.to_owned()], temporary: None, creates_temporary: false }
     }
 }
 
 impl SearchPath {
-    /// The path of a setting's value. What is no list of names has no schemas.
+    /// The path of a setting's value in a database without schemas of its own. What is no list of names has no schemas.
     pub fn of(setting: &str) -> Self {
-        let mut listed = Vec::new();
+        Self::of_session(setting, &SessionSchemas { user: "", temporary: None, exists: &|_| false })
+    }
+
+    /// The path of a setting's value in a session.
+    pub fn of_session(setting: &str, schemas: &SessionSchemas<'_>) -> Self {
+        let (mut listed, mut creates_temporary) = (Vec::<String>::new(), false);
         for name in names_of_list(setting).unwrap_or_default() {
-            let schema = SCHEMAS.iter().find(|schema| **schema == name);
-            listed.extend(schema.filter(|schema| !listed.contains(*schema)));
+            let found = match name.as_str() {
+                TEMPORARY_SCHEMA => {
+                    creates_temporary |= listed.is_empty();
+                    schemas.temporary.map(str::to_owned)
+                }
+                "$user" => Some(schemas.user.to_owned()).filter(|user| (schemas.exists)(user)),
+                name => (is_built_in(name) || schemas.temporary == Some(name) || (schemas.exists)(name))
+                    .then(|| name.to_owned()),
+            };
+            listed.extend(found.filter(|schema| !listed.contains(schema)));
         }
-        Self { listed }
+        let temporary = schemas.temporary.filter(|own| listed.iter().all(|schema| schema != own));
+        Self { listed, temporary: temporary.map(str::to_owned), creates_temporary }
     }
 
     /// The schemas that the setting lists, in its order.
-    pub fn listed(&self) -> &[&'static str] {
+    pub fn listed(&self) -> &[String] {
         &self.listed
     }
 
     /// The schemas in the order in which they are searched.
-    pub fn searched(&self) -> impl Iterator<Item = &'static str> {
-        let implicit = (!self.listed.contains(&SYSTEM_SCHEMA)).then_some(SYSTEM_SCHEMA);
-        implicit.into_iter().chain(self.listed.iter().copied())
+    pub fn searched(&self) -> impl Iterator<Item = &str> {
+        let implicit = self.listed.iter().all(|listed| listed != SYSTEM_SCHEMA).then_some(SYSTEM_SCHEMA);
+        self.temporary.as_deref().into_iter().chain(implicit).chain(self.listed.iter().map(String::as_str))
     }
 
-    /// The schema that a name without one gets when an object is created; `None` if there is none to create in.
-    pub fn creation_schema(&self) -> Option<&'static str> {
-        self.listed.first().copied()
+    /// The session's temporary schema, if it exists and is in the path.
+    pub fn temporary_schema(&self) -> Option<&str> {
+        let listed = || self.listed.iter().find(|schema| is_temporary_name(schema)).map(String::as_str);
+        self.temporary.as_deref().or_else(listed)
+    }
+
+    /// The schema that a name without one gets when an object is created.
+    pub fn creation_schema(&self) -> CreationSchema<'_> {
+        match self.listed.first() {
+            _ if self.creates_temporary => CreationSchema::Temporary,
+            Some(first) => CreationSchema::Named(first),
+            None => CreationSchema::None,
+        }
     }
 }
 
@@ -137,10 +197,31 @@ mod tests {
 
     #[test]
     fn tables_are_created_in_the_first_schema_that_exists() {
-        for (setting, expected) in
-            [("a, public", Some("public")), ("pg_catalog, public", Some("pg_catalog")), ("\"$user\"", None)]
-        {
+        for (setting, expected) in [
+            ("a, public", CreationSchema::Named("public")),
+            ("pg_catalog, public", CreationSchema::Named("pg_catalog")),
+            ("\"$user\"", CreationSchema::None),
+            ("pg_temp, public", CreationSchema::Temporary),
+            ("a, pg_temp", CreationSchema::Temporary),
+            ("public, pg_temp", CreationSchema::Named("public")),
+        ] {
             assert_eq!(SearchPath::of(setting).creation_schema(), expected, "{setting}");
+        }
+    }
+
+    #[test]
+    fn a_session_has_schemas_of_its_own() {
+        let exists = |name: &str| ["s", "alice"].contains(&name);
+        for (temporary, setting, expected) in [
+            (None, "\"$user\", public", "pg_catalog alice public"),
+            (Some("pg_temp_7"), "\"$user\", public", "pg_temp_7 pg_catalog alice public"),
+            (Some("pg_temp_7"), "s, pg_temp, t, s", "pg_catalog s pg_temp_7"),
+            (Some("pg_temp_7"), "pg_temp_7, pg_catalog, pg_temp", "pg_temp_7 pg_catalog"),
+            (None, "pg_temp, pg_temp_7", "pg_catalog"),
+        ] {
+            let schemas = SessionSchemas { user: "alice", temporary, exists: &exists };
+            let path = SearchPath::of_session(setting, &schemas);
+            assert_eq!(path.searched().collect::<Vec<_>>().join(" "), expected, "{setting}");
         }
     }
 

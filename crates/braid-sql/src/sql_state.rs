@@ -191,6 +191,8 @@ sql_states! {
     IndeterminateDatatype = "42P18",
     /// The server may not read the file.
     InsufficientPrivilege = "42501",
+    /// A name that is kept for the system.
+    ReservedName = "42939",
     /// No such schema.
     InvalidSchemaName = "3F000",
     /// No such database.

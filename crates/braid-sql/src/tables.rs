@@ -11,6 +11,16 @@ use crate::{SqlError, SqlType};
 /// A schema that no text can name: the table of a name in it is one that a statement changes, with its rows' identities.
 pub const CHANGED_TABLE_SCHEMA: &str = "\0changed";
 
+/// The schema of a table whose rows are changed: [`CHANGED_TABLE_SCHEMA`] and the number of its own.
+pub fn changed_table_schema(schema: u32) -> String {
+    format!("{CHANGED_TABLE_SCHEMA}{schema}")
+}
+
+/// The number of the schema of a table whose rows are changed; `None` for other schemas.
+pub fn schema_of_changed_table(schema: &str) -> Option<u32> {
+    schema.strip_prefix(CHANGED_TABLE_SCHEMA)?.parse().ok()
+}
+
 /// The relation, and its only column, that has the identities of the changed table's rows. `*` and names of tables do not reach them.
 pub const ROW_IDS: &str = "\0row";
 

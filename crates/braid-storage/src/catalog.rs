@@ -1,4 +1,4 @@
-//! The catalog: all tables, views, sequences and enumerated types of one state of the database, by name and by id.
+//! The catalog: all schemas, tables, views, sequences and enumerated types of one state of the database, by name and by id.
 //!
 //! A [`Catalog`] never changes. A commit makes a new one that shares the versions of the tables it did not touch, and
 //! swaps it in; holders of the old one go on seeing the old tables.
@@ -6,9 +6,10 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-use braid_base::{ColumnId, EnumType, EnumTypeId, EnumTypeRef, TableId};
+use braid_base::{ColumnId, EnumType, EnumTypeId, EnumTypeRef, SchemaId, TableId};
 
 use crate::manifest::{ChunkEntry, ManifestHeader, NextIds, encode_system, encode_table};
+use crate::schemas::Schemas;
 use crate::sequences::{SequenceCounter, SequenceDef, SequenceOwner, SequenceState, SequenceUse};
 use crate::view_set::Views;
 use crate::{ColumnDef, ColumnType, DistinctCount, KeyDef, TableDef, TableVersion, ViewDef};
@@ -29,7 +30,10 @@ pub struct NewTable {
 pub struct Catalog {
     sequence: u64,
     entries: BTreeMap<TableId, Arc<TableEntry>>,
-    ids: HashMap<String, TableId>,
+    ids: BTreeMap<SchemaId, HashMap<String, TableId>>,
+    schemas: Arc<Schemas>,
+    names_changed: u64,
+    schemas_changed: u64,
     types: Arc<BTreeMap<u32, CatalogType>>,
     types_changed: u64,
     sequences: Arc<BTreeMap<TableId, CatalogSequence>>,
@@ -71,18 +75,31 @@ impl Catalog {
         types: BTreeMap<u32, CatalogType>,
         entries: impl IntoIterator<Item = TableEntry>,
     ) -> Self {
-        let types = Arc::new(types);
-        let (entries_by_id, ids, sequences, views) = Default::default();
-        let (types_changed, views_changed) = (sequence, sequence);
-        let mut catalog =
-            Self { sequence, entries: entries_by_id, ids, types, types_changed, sequences, views, views_changed };
+        let mut catalog = Self {
+            sequence,
+            entries: BTreeMap::new(),
+            ids: BTreeMap::new(),
+            schemas: Arc::default(),
+            names_changed: sequence,
+            schemas_changed: 0,
+            types: Arc::new(types),
+            types_changed: sequence,
+            sequences: Arc::default(),
+            views: Arc::default(),
+            views_changed: sequence,
+        };
         entries.into_iter().for_each(|entry| catalog.insert(entry));
         catalog
     }
 
-    /// The table called `name`, exactly as stored.
+    /// The table called `name` in schema `public`, exactly as stored.
     pub fn table(&self, name: &str) -> Option<&Arc<TableVersion>> {
-        self.ids.get(name).and_then(|id| self.by_id(*id))
+        self.table_in(SchemaId::PUBLIC, name)
+    }
+
+    /// The table called `name` in a schema, exactly as stored.
+    pub fn table_in(&self, schema: SchemaId, name: &str) -> Option<&Arc<TableVersion>> {
+        self.ids.get(&schema)?.get(name).and_then(|id| self.by_id(*id))
     }
 
     /// The table with the id `id`.
@@ -116,6 +133,18 @@ impl Catalog {
         self.types.values().find(|known| known.definition.name == name)
     }
 
+    /// Number of the commit that last changed which relations there are, how they and their schemas are called, or of the state that
+    /// was opened. Temporary ones do not count.
+    pub fn names_changed(&self) -> u64 {
+        self.names_changed
+    }
+
+    /// Number of the commit that last created, renamed or dropped a schema that is not temporary, or of the state that was opened with some;
+    /// 0 if there were never any.
+    pub fn schemas_changed(&self) -> u64 {
+        self.schemas_changed
+    }
+
     /// Number of the commit that last changed the types, or of the state that was opened.
     pub fn types_changed(&self) -> u64 {
         self.types_changed
@@ -126,9 +155,14 @@ impl Catalog {
         self.sequences.values()
     }
 
-    /// The sequence called `name`, exactly as stored.
+    /// The sequence called `name` in schema `public`, exactly as stored.
     pub fn sequence_named(&self, name: &str) -> Option<&CatalogSequence> {
-        self.sequences.values().find(|known| known.definition.name == name)
+        self.sequence_in(SchemaId::PUBLIC, name)
+    }
+
+    /// The sequence called `name` in a schema, exactly as stored.
+    pub fn sequence_in(&self, schema: SchemaId, name: &str) -> Option<&CatalogSequence> {
+        self.sequences.values().find(|known| known.definition.name == name && known.definition.schema == schema)
     }
 
     /// The sequence with the id `id`.
@@ -148,9 +182,17 @@ impl Catalog {
         usages.map(|owner| owner.usage).find(|usage| *usage != SequenceUse::Owned)
     }
 
-    /// The key with this name, and its table.
-    pub fn key_named(&self, name: &str) -> Option<(&Arc<TableVersion>, &KeyDef)> {
-        self.tables().find_map(|version| Some((version, version.def.key(name)?)))
+    /// The key with this name in a schema, and its table.
+    pub fn key_in(&self, schema: SchemaId, name: &str) -> Option<(&Arc<TableVersion>, &KeyDef)> {
+        let mut tables = self.tables().filter(|version| version.def.schema == schema);
+        tables.find_map(|version| Some((version, version.def.key(name)?)))
+    }
+
+    /// The names of all tables and sequences of a schema.
+    pub fn names_in(&self, schema: SchemaId) -> impl Iterator<Item = &str> {
+        let tables = self.ids.get(&schema).into_iter().flat_map(|ids| ids.keys().map(String::as_str));
+        let sequences = self.sequences.values().filter(move |known| known.definition.schema == schema);
+        tables.chain(sequences.map(|known| &*known.definition.name))
     }
 
     /// All views.
@@ -184,6 +226,31 @@ impl Catalog {
     pub(crate) fn set_types(&mut self, types: BTreeMap<u32, CatalogType>) {
         self.types = Arc::new(types);
         self.types_changed = self.sequence;
+    }
+
+    /// The schemas but `public`, by their ids.
+    pub(crate) fn schemas_by_id(&self) -> &Schemas {
+        &self.schemas
+    }
+
+    /// Puts these schemas in the place of its own.
+    pub(crate) fn set_schemas(&mut self, schemas: Schemas) {
+        self.schemas = Arc::new(schemas);
+    }
+
+    /// Whether the schemas are those of another state, unchanged.
+    pub(crate) fn has_schemas_of(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.schemas, &other.schemas)
+    }
+
+    /// Says that the schemas of this state are other ones than those of the state before.
+    pub(crate) fn note_changed_schemas(&mut self) {
+        self.schemas_changed = self.sequence;
+    }
+
+    /// Says that the names of this state are other ones than those of the state before.
+    pub(crate) fn note_changed_names(&mut self) {
+        self.names_changed = self.sequence;
     }
 
     /// All sequences by their ids.
@@ -267,7 +334,7 @@ impl Catalog {
     /// Adds `entry`, or puts it in the place of the entry with the same table id.
     ///
     /// # Panics
-    /// If the entry has another number, or another table has its name.
+    /// If the entry has another number, or another table of its schema has its name.
     pub(crate) fn put(&mut self, entry: TableEntry) {
         assert_eq!(entry.version.sequence, self.sequence, "a table carries the number of its commit");
         self.insert(entry);
@@ -275,7 +342,8 @@ impl Catalog {
 
     /// As [`Self::put`]. The entry hides another table of its name.
     pub(crate) fn shadow(&mut self, entry: TableEntry) {
-        if let Some(hidden) = self.ids.get(&entry.version.def.name).copied() {
+        let def = &entry.version.def;
+        if let Some(hidden) = self.table_in(def.schema, &def.name).map(|hidden| hidden.def.id) {
             self.remove(hidden);
         }
         self.put(entry);
@@ -284,7 +352,10 @@ impl Catalog {
     /// Removes the table with the id `id`, if there is one.
     pub(crate) fn remove(&mut self, id: TableId) {
         if let Some(entry) = self.entries.remove(&id) {
-            self.ids.remove(&entry.version.def.name);
+            let def = &entry.version.def;
+            if let Some(ids) = self.ids.get_mut(&def.schema) {
+                ids.remove(&def.name);
+            }
         }
     }
 
@@ -292,16 +363,17 @@ impl Catalog {
     pub(crate) fn manifest_bytes(&self, next_ids: NextIds, log_number: u64) -> Vec<u8> {
         let sections: Vec<Vec<u8>> = self.entries.values().map(|entry| entry.section()).collect();
         let types = self.types.values().map(|known| &*known.definition);
+        let schemas = self.schemas.values().map(|known| &**known);
         let sequences = self.sequences.values().map(|known| (&*known.definition, known.reserved));
         let views = self.views.by_id().values().map(Arc::as_ref);
         ManifestHeader { sequence: self.sequence, next_ids, log_number }
-            .assemble(&encode_system(next_ids, types, sequences, views), sections.iter().map(Vec::as_slice))
+            .assemble(&encode_system(next_ids, types, schemas, sequences, views), sections.iter().map(Vec::as_slice))
     }
 
     fn insert(&mut self, entry: TableEntry) {
         let def = &entry.version.def;
-        let former = self.ids.insert(def.name.clone(), def.id);
-        assert!(former.is_none_or(|former| former == def.id), "names are unique");
+        let former = self.ids.entry(def.schema).or_default().insert(def.name.clone(), def.id);
+        assert!(former.is_none_or(|former| former == def.id), "names are unique in a schema");
         self.entries.insert(def.id, Arc::new(entry));
     }
 }

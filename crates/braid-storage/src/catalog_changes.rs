@@ -16,6 +16,7 @@ use crate::{ChunkMeta, DistinctCount, TableVersion};
 pub(crate) fn record_between(before: &Catalog, after: &Catalog, next_ids: NextIds) -> CommitRecord {
     let types = (!before.has_types_of(after))
         .then(|| after.enum_types().map(|known| Arc::clone(&known.definition)).collect::<Vec<_>>());
+    let schemas = (!before.has_schemas_of(after)).then(|| after.schemas().cloned().collect());
     let sequences = (!before.has_sequences_of(after)).then(|| after.stored_sequences().collect());
     let views = (!before.has_views_of(after)).then(|| after.views().by_id().values().cloned().collect());
     let is_dropped = |entry: &&Arc<TableEntry>| after.entry(entry.version.def.id).is_none();
@@ -25,7 +26,7 @@ pub(crate) fn record_between(before: &Catalog, after: &Catalog, next_ids: NextId
         known => Some(table_change(known.map(|known| &*known.version), entry)),
     };
     let changed = after.entries().filter_map(change).collect();
-    CommitRecord { sequence: after.sequence(), next_ids, types, sequences, views, dropped, changed }
+    CommitRecord { sequence: after.sequence(), next_ids, types, schemas, sequences, views, dropped, changed }
 }
 
 fn table_change(before: Option<&TableVersion>, entry: &TableEntry) -> TableChange {

@@ -30,7 +30,7 @@ use crate::data_directory::DataDirectory;
 use crate::data_file::DataFile;
 use crate::data_file_header::{DATA_FILE_HEADER_BYTES, DataFileId, HeaderFault, verify_header};
 use crate::key_search::check_key;
-use crate::manifest::{Manifest, ManifestChunk};
+use crate::manifest::{Manifest, ManifestChunk, ManifestTable};
 use crate::segment::Segment;
 use crate::store::Store;
 use crate::store_shared::{CommitLock, StoreShared};
@@ -142,7 +142,12 @@ async fn check_newest_state(shared: &Arc<StoreShared>, bytes_read: &mut u64) -> 
     if expected != found {
         return fault(FaultKind::Sequence { expected, found });
     }
-    let pairs = catalog.tables().zip(&manifest.tables);
+    // A checkpoint that failed when the directory was opened has left them there.
+    let is_left_out = |table: &&ManifestTable| {
+        let is_temporary = manifest.schemas.iter().any(|known| known.id == table.def.schema && known.is_temporary);
+        is_temporary && catalog.by_id(table.def.id).is_none()
+    };
+    let pairs = catalog.tables().zip(manifest.tables.iter().filter(|table| !is_left_out(table)));
     pairs.flat_map(|(version, table)| deleted_rows_faults(version, &table.chunks, &path)).collect()
 }
 

@@ -32,6 +32,7 @@
 //! | `store` | a data directory that is open: its tables |
 //! | `column_changes`, `column_change_error` | ALTER TABLE of columns |
 //! | `type_changes` | CREATE, ALTER and DROP TYPE |
+//! | `schemas`, `schema_names` | schemas; those of a state, by name and by id |
 //! | `sequences` | sequences: definitions, and where they stand |
 //! | `sequence_numbers`, `sequence_changes` | numbers given out; CREATE, ALTER and DROP SEQUENCE |
 //! | `views`, `view_set` | what a view is; all of a state |
@@ -73,6 +74,8 @@ mod row_conflict;
 mod row_deletion;
 mod row_locks;
 pub mod scalar;
+mod schema_names;
+mod schemas;
 mod sections;
 mod segment;
 mod segment_error;
@@ -116,6 +119,7 @@ pub use row_conflict::RowConflict;
 pub use row_deletion::RowDeletes;
 pub use row_locks::Locked;
 pub use scalar::Scalar;
+pub use schemas::{PUBLIC_SCHEMA, SchemaDef, TableRef};
 pub use segment::{EncodedSegment, NUMERIC_TAG, PreparedPredicate, Segment, encode_segment, encoded_numerics};
 pub use segment_error::SegmentError;
 pub use selection::Selection;

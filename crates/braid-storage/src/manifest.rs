@@ -20,6 +20,7 @@
 //! | 52 | 4 | number of tables |
 //! | 56 | 8 | from version 6 on: number of the first log whose records follow |
 //! | | | from version 4 on: the enumerated types, in the form of [`type_section`] |
+//! | | | from version 6 on: the schemas but `public`, in the form of [`schema_section`] |
 //! | | | from version 6 on: the sequences, in the form of [`sequence_section`] |
 //! | | | from version 6 on: the views, in the form of [`view_section`] |
 //! | | | one section for each table |
@@ -32,7 +33,7 @@
 //! The versions before are read as well; opening the directory writes the present one. Version 1 has no sketches; versions 1 and 2
 //! have no numerics without a precision as integers; versions 1 to 3 have no enumerated types; versions 1 to 4 have no deleted
 //! rows, the ids of their columns are the columns' ordinals, and each of their chunks has a segment of each column; versions 1 to
-//! 5 have no check constraints, no enforced keys, no log, no chunks in memory, no sequences and no views.
+//! 5 have no check constraints, no enforced keys, no log, no chunks in memory, no schemas but `public`, no sequences and no views.
 //!
 //! Deliberately not done: guessing. A wrong checksum is an error, not a
 //! reason to fall back to an older state: rows whose commit was reported would be gone without a word.
@@ -43,6 +44,7 @@ mod constraint_section;
 mod deleted_rows_section;
 mod missing_value;
 mod scalars;
+mod schema_section;
 mod sequence_section;
 mod sketch_section;
 mod table_section;
@@ -53,15 +55,17 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use braid_base::enum_types::FIRST_TYPE_OID;
-use braid_base::{ChunkId, EnumType, EnumTypeRef, SEGMENT_ALIGN_BYTES};
+use braid_base::{ChunkId, EnumType, EnumTypeRef, SEGMENT_ALIGN_BYTES, SchemaId, TableId};
 
 use crate::checksum::checksum;
 use crate::data_file_header::DataFileId;
+use crate::schemas::SchemaDef;
 use crate::sequences::{SequenceDef, SequenceState};
 use crate::{ColumnDef, ColumnType, DeletedRows, DistinctSketch, ManifestError, SegmentMeta, TableDef, ViewDef};
 
 use byte_reader::ByteReader;
 pub use commit_record::{CommitRecord, SketchChange, TableChange};
+use schema_section::put_schemas;
 pub use sequence_section::ManifestSequence;
 use sequence_section::put_sequences;
 pub(crate) use table_section::{ChunkEntry, encode_table};
@@ -87,6 +91,8 @@ const VIEWS_SINCE: u32 = 6;
 
 /// The first version with a log.
 const LOG_SINCE: u32 = 6;
+/// The first version with schemas besides `public`.
+const SCHEMAS_SINCE: u32 = 6;
 /// The first version with sequences.
 const SEQUENCES_SINCE: u32 = 6;
 
@@ -101,6 +107,8 @@ pub struct Manifest {
     pub log_number: u64,
     /// All enumerated types, by ascending oid.
     pub types: Vec<EnumType>,
+    /// All schemas but `public`, by ascending id.
+    pub schemas: Vec<SchemaDef>,
     /// All sequences, by ascending id.
     pub sequences: Vec<ManifestSequence>,
     /// All views, by ascending id.
@@ -166,8 +174,8 @@ impl Manifest {
     /// The manifest of a new data directory.
     pub fn empty() -> Self {
         let next_ids = NextIds { file: 1, table: 1, type_oid: FIRST_TYPE_OID };
-        let (types, sequences, views, tables) = Default::default();
-        Self { sequence: 0, next_ids, log_number: 1, types, sequences, views, tables }
+        let (types, schemas, sequences, views, tables) = Default::default();
+        Self { sequence: 0, next_ids, log_number: 1, types, schemas, sequences, views, tables }
     }
 
     /// The bytes of the manifest file.
@@ -176,6 +184,7 @@ impl Manifest {
         let system = encode_system(
             self.next_ids,
             self.types.iter(),
+            self.schemas.iter(),
             self.sequences.iter().map(|known| (&known.def, known.state)),
             self.views.iter(),
         );
@@ -221,6 +230,10 @@ impl Manifest {
             ..TYPES_SINCE => (FIRST_TYPE_OID, Vec::new()),
             _ => type_section::decode_types(&mut reader)?,
         };
+        let schemas = match version {
+            ..SCHEMAS_SINCE => Vec::new(),
+            _ => schema_section::decode_schemas(&mut reader, next_table_id)?,
+        };
         let sequences = match version {
             ..SEQUENCES_SINCE => Vec::new(),
             _ => sequence_section::decode_sequences(&mut reader, next_table_id)?,
@@ -242,7 +255,7 @@ impl Manifest {
             return Err(reader.malformed(format!("{} bytes after the last table", reader.remaining())));
         }
         let next_ids = NextIds { file: next_file_id, table: next_table_id, type_oid: next_type_oid };
-        let manifest = Self { sequence, next_ids, log_number, types, sequences, views, tables };
+        let manifest = Self { sequence, next_ids, log_number, types, schemas, sequences, views, tables };
         manifest.validate().map_err(|what| reader.malformed(what))?;
         Ok(manifest)
     }
@@ -250,18 +263,22 @@ impl Manifest {
     /// Whether the tables, types and files go together; if not, what does not.
     pub fn validate(&self) -> Result<(), String> {
         let (mut names, mut files) = (HashSet::new(), HashSet::new());
-        names.extend(self.types.iter().flat_map(|definition| [&definition.name, &definition.array_name]));
+        let types = self.types.iter().flat_map(|definition| [&definition.name, &definition.array_name]);
+        names.extend(types.map(|name| (SchemaId::PUBLIC, name)));
+        self.validate_schemas()?;
         self.validate_keys()?;
         for table in &self.tables {
             let def = &table.def;
             if def.id.0 >= self.next_ids.table {
                 return Err(format!("table id {} is not given out", def.id));
             }
-            let is_sequence = |known: &&ManifestSequence| known.def.id == def.id || known.def.name == def.name;
+            let is_sequence = |known: &&ManifestSequence| {
+                known.def.id == def.id || (known.def.schema, &known.def.name) == (def.schema, &def.name)
+            };
             if let Some(known) = self.sequences.iter().find(is_sequence) {
                 return Err(format!("table and sequence \"{}\" are one", known.def.name));
             }
-            if !names.insert(&def.name) {
+            if !names.insert((def.schema, &def.name)) {
                 return Err(format!("two tables or types are called \"{}\"", def.name));
             }
             if let Some(oid) = types_of(def).find(|oid| !self.types.iter().any(|known| known.oid == *oid)) {
@@ -281,16 +298,46 @@ impl Manifest {
 
     /// Whether the keys have names and ids that no other relation has.
     fn validate_keys(&self) -> Result<(), String> {
-        let tables = self.tables.iter().map(|table| (&table.def.name, table.def.id));
-        let sequences = self.sequences.iter().map(|known| (&known.def.name, known.def.id));
-        let views = self.views.iter().map(|view| (&view.name, view.id));
+        let tables = self.tables.iter().map(|table| ((table.def.schema, &table.def.name), table.def.id));
+        let sequences = self.sequences.iter().map(|known| ((known.def.schema, &known.def.name), known.def.id));
+        let views = self.views.iter().map(|view| ((SchemaId::PUBLIC, &view.name), view.id));
+        let schemas: HashSet<TableId> = self.schemas.iter().map(|schema| TableId(schema.id.0)).collect();
         let (mut names, mut ids): (HashSet<_>, HashSet<_>) = tables.chain(sequences).chain(views).unzip();
-        for key in self.tables.iter().flat_map(|table| &table.def.keys) {
-            if key.id.0 >= self.next_ids.table || !names.insert(&key.name) || !ids.insert(key.id) {
+        ids.extend(schemas);
+        let keys = self.tables.iter().flat_map(|table| table.def.keys.iter().map(|key| (table.def.schema, key)));
+        for (schema, key) in keys {
+            if key.id.0 >= self.next_ids.table || !names.insert((schema, &key.name)) || !ids.insert(key.id) {
                 return Err(format!("the name or the id of key \"{}\" is not its own, or not given out", key.name));
             }
         }
         Ok(())
+    }
+}
+
+impl Manifest {
+    /// Whether tables and sequences are in schemas that exist, and have other ids than these.
+    fn validate_schemas(&self) -> Result<(), String> {
+        let ids: HashSet<SchemaId> = self.schemas.iter().map(|schema| schema.id).collect();
+        let tables = self.tables.iter().map(|table| (table.def.id, table.def.schema, &table.def.name));
+        let sequences = self.sequences.iter().map(|known| (known.def.id, known.def.schema, &known.def.name));
+        for (id, schema, name) in tables.chain(sequences) {
+            if schema != SchemaId::PUBLIC && !ids.contains(&schema) {
+                return Err(format!("\"{name}\" is in schema {schema}, which does not exist"));
+            }
+            if ids.contains(&SchemaId(id.0)) {
+                return Err(format!("\"{name}\" and a schema are one"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Leaves out the temporary schemas with all that is in them; returns whether there were any.
+    pub fn drop_temporary(&mut self) -> bool {
+        let gone: HashSet<SchemaId> = self.schemas.iter().filter(|s| s.is_temporary).map(|s| s.id).collect();
+        self.schemas.retain(|schema| !schema.is_temporary);
+        self.tables.retain(|table| !gone.contains(&table.def.schema));
+        self.sequences.retain(|known| !gone.contains(&known.def.schema));
+        !gone.is_empty()
     }
 }
 
@@ -317,20 +364,22 @@ impl ManifestTable {
     }
 }
 
-/// The types, sequences and views as a manifest has them, by ascending oid and id.
+/// The types, schemas, sequences and views as a manifest has them, by ascending oid and id.
 pub(crate) fn encode_system<'a>(
     next_ids: NextIds,
     types: impl ExactSizeIterator<Item = &'a EnumType>,
+    schemas: impl ExactSizeIterator<Item = &'a SchemaDef>,
     sequences: impl ExactSizeIterator<Item = (&'a SequenceDef, SequenceState)>,
     views: impl ExactSizeIterator<Item = &'a ViewDef>,
 ) -> Vec<u8> {
     let mut system = encode_types(next_ids.type_oid, types);
+    put_schemas(&mut system, schemas);
     put_sequences(&mut system, sequences);
     put_views(&mut system, views);
     system
 }
 
-/// What a manifest says besides its types, sequences, views and tables.
+/// What a manifest says besides its types, schemas, sequences, views and tables.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ManifestHeader {
     pub(crate) sequence: u64,

@@ -2,16 +2,16 @@
 
 use std::collections::HashMap;
 
-use braid_base::TableId;
+use braid_base::{SchemaId, TableId};
 
 use crate::catalog::Catalog;
 use crate::{ColumnType, StoreError, TableDef};
 
 impl Catalog {
-    /// Whether a table, a view, a sequence or a key has this name.
-    pub fn has_relation(&self, name: &str) -> bool {
-        let is_other = || self.sequence_named(name).is_some() || self.key_named(name).is_some();
-        self.table(name).is_some() || self.view(name).is_some() || is_other()
+    /// Whether a table, a view, a sequence or a key of a schema has this name.
+    pub fn has_relation(&self, schema: SchemaId, name: &str) -> bool {
+        let has_stored = self.table_in(schema, name).is_some() || self.view_in(schema, name).is_some();
+        has_stored || self.sequence_in(schema, name).is_some() || self.key_in(schema, name).is_some()
     }
 
     /// Whether an enumerated type, or the array type of one, has this name.
@@ -26,10 +26,11 @@ impl Catalog {
 
     /// Checks that a new table has a name that no type and no other relation has, and columns of types that exist.
     pub(crate) fn check_types_of(&self, def: &TableDef) -> Result<(), StoreError> {
-        if self.sequence_named(&def.name).is_some() || self.view(&def.name).is_some_and(|view| view.id != def.id) {
+        let view = self.view_in(def.schema, &def.name);
+        if self.sequence_in(def.schema, &def.name).is_some() || view.is_some_and(|view| view.id != def.id) {
             return Err(StoreError::TableExists { table: def.name.clone() });
         }
-        if self.has_type(&def.name) {
+        if def.schema == SchemaId::PUBLIC && self.has_type(&def.name) {
             return Err(StoreError::TypeExists { name: def.name.clone() });
         }
         for column in &def.columns {
@@ -42,17 +43,22 @@ impl Catalog {
         Ok(())
     }
 
-    /// Checks that no two relations have one name, and no table or view that of a type or of its array type: a state in which they do
+    /// Checks that no two relations of a schema have one name, that their schemas exist, and that no table or view has that of a type or of its array type: a state in which they do
     /// cannot be opened.
     pub(crate) fn check_names(&self) -> Result<(), StoreError> {
-        let tables = self.tables().map(|version| (&version.def.name, version.def.id));
-        let views = self.views().by_id().values().map(|view| (&view.name, view.id));
-        let sequences = self.sequences().map(|known| (&known.definition.name, known.definition.id));
-        let keys = self.tables().flat_map(|version| version.def.keys.iter().map(|key| (&key.name, key.id)));
-        let mut relations: HashMap<&String, TableId> = HashMap::new();
+        let tables = self.tables().map(|version| ((version.def.schema, &version.def.name), version.def.id));
+        let views = self.views().by_id().values().map(|view| ((SchemaId::PUBLIC, &view.name), view.id));
+        let sequences = self.sequences().map(|known| &known.definition);
+        let sequences = sequences.map(|def| ((def.schema, &def.name), def.id));
+        let keys = self.tables().flat_map(|version| version.def.keys.iter().map(|key| (&version.def, key)));
+        let keys = keys.map(|(def, key)| ((def.schema, &key.name), key.id));
+        let mut relations: HashMap<(SchemaId, &String), TableId> = HashMap::new();
         // A materialized view is a table and a view.
-        for (name, id) in tables.chain(views).chain(sequences).chain(keys) {
-            if relations.insert(name, id).is_some_and(|known| known != id) {
+        for ((schema, name), id) in tables.chain(views).chain(sequences).chain(keys) {
+            if self.schema_name(schema).is_none() {
+                return Err(StoreError::Conflict { what: format!("the schema of \"{name}\"") });
+            }
+            if relations.insert((schema, name), id).is_some_and(|known| known != id) {
                 return Err(StoreError::TableExists { table: name.clone() });
             }
         }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use braid_base::TableId;
+use braid_base::{SchemaId, TableId};
 
 use crate::StoreError;
 use crate::catalog::{Catalog, CatalogSequence};
@@ -31,9 +31,9 @@ impl<'a> SequenceChanges<'a> {
         self.sequences
     }
 
-    /// A sequence by its name.
-    pub fn named(&self, name: &str) -> Option<&CatalogSequence> {
-        self.sequences.values().find(|known| known.definition.name == name)
+    /// A sequence by its schema and name.
+    pub fn named(&self, schema: SchemaId, name: &str) -> Option<&CatalogSequence> {
+        self.sequences.values().find(|known| known.definition.name == name && known.definition.schema == schema)
     }
 
     /// All sequences.
@@ -51,7 +51,8 @@ impl<'a> SequenceChanges<'a> {
     /// # Errors
     /// [`StoreError::TableExists`] if another relation has its name, [`StoreError::InvalidTable`].
     pub fn add(&mut self, definition: SequenceDef) -> Result<(), StoreError> {
-        if self.named(&definition.name).is_some() || self.has_other(&definition.name) {
+        let is_other = self.has_other(definition.schema, &definition.name);
+        if is_other || self.named(definition.schema, &definition.name).is_some() {
             return Err(StoreError::TableExists { table: definition.name });
         }
         let state = SequenceState { last_value: definition.start, is_called: false };
@@ -64,7 +65,8 @@ impl<'a> SequenceChanges<'a> {
     /// [`StoreError::TableExists`] if another relation has its name, [`StoreError::InvalidTable`].
     pub fn redefine(&mut self, definition: SequenceDef) -> Result<(), StoreError> {
         let is_other = |known: &CatalogSequence| known.definition.id != definition.id;
-        if self.named(&definition.name).is_some_and(is_other) || self.has_other(&definition.name) {
+        let is_taken = self.has_other(definition.schema, &definition.name);
+        if is_taken || self.named(definition.schema, &definition.name).is_some_and(is_other) {
             return Err(StoreError::TableExists { table: definition.name });
         }
         check(&definition)?;
@@ -85,9 +87,9 @@ impl<'a> SequenceChanges<'a> {
         Ok(())
     }
 
-    /// Whether a table or a view has this name.
-    fn has_other(&self, name: &str) -> bool {
-        self.catalog.table(name).is_some() || self.catalog.view(name).is_some()
+    /// Whether a table or a view of a schema has this name.
+    fn has_other(&self, schema: SchemaId, name: &str) -> bool {
+        self.catalog.table_in(schema, name).is_some() || self.catalog.view_in(schema, name).is_some()
     }
 
     /// Removes a sequence.

@@ -30,6 +30,7 @@ use crate::data_file_header::DataFileId;
 use crate::log_file::{LOG_HEADER_BYTES, encode_empty_log};
 use crate::manifest::{Manifest, ManifestSequence, ManifestTable};
 use crate::missing_segments::MissingSegments;
+use crate::schemas::Schemas;
 use crate::sequences::SequenceCounter;
 use crate::store_shared::StoreShared;
 use crate::table_appender::TableAppender;
@@ -60,6 +61,8 @@ impl Store {
         assert!(options.encode_threads > 0, "encoding takes at least one thread");
         let directory = Arc::new(DataDirectory::open(dir, Arc::clone(&options.device))?);
         let mut recovered = recover(&directory, read_manifest(&directory)?)?;
+        // Their sessions are gone.
+        recovered.is_reduced = recovered.manifest.drop_temporary();
         recovered.manifest.next_ids.file = remove_orphans(&directory, &recovered.manifest)?;
         let writer = log_writer(&directory, &options.device, &mut recovered)?;
         let next_ids = recovered.manifest.next_ids;
@@ -218,6 +221,7 @@ fn open_tables(directory: &Arc<DataDirectory>, manifest: Manifest) -> Result<Cat
     let mut entries = Vec::with_capacity(manifest.tables.len());
     let types = open_types(manifest.types);
     let sequences = open_sequences(manifest.sequences);
+    let schemas: Schemas = manifest.schemas.into_iter().map(|schema| (schema.id, Arc::new(schema))).collect();
     let views = manifest.views.into_iter().map(|view| (view.id, Arc::new(view))).collect();
     for table in manifest.tables {
         let ManifestTable { mut def, next_chunk_id, sequence, chunks, sketches } = table;
@@ -244,6 +248,10 @@ fn open_tables(directory: &Arc<DataDirectory>, manifest: Manifest) -> Result<Cat
         entries.push(TableEntry::new(Arc::new(version), next_chunk_id));
     }
     let mut catalog = Catalog::new(manifest.sequence, types, entries);
+    if !schemas.is_empty() {
+        catalog.note_changed_schemas();
+    }
+    catalog.set_schemas(schemas);
     catalog.set_sequences(sequences);
     catalog.set_views(views);
     Ok(catalog)

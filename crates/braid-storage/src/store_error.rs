@@ -91,6 +91,18 @@ pub enum StoreError {
         /// The name.
         name: String,
     },
+    /// CREATE SCHEMA of a name that is taken.
+    #[error("schema \"{schema}\" already exists")]
+    SchemaExists {
+        /// The name.
+        schema: String,
+    },
+    /// No such schema, or it was dropped in the meantime.
+    #[error("schema \"{schema}\" does not exist")]
+    UnknownSchema {
+        /// The name.
+        schema: String,
+    },
     /// CREATE TABLE with a column of a type that was dropped in the meantime.
     #[error("type \"{name}\" does not exist")]
     UnknownType {

@@ -6,7 +6,7 @@ mod group_commit;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use braid_base::{ColumnId, TableId};
+use braid_base::{ColumnId, SchemaId, TableId};
 use braid_io::Device;
 use parking_lot::RwLock;
 use tokio::sync::{Mutex, Semaphore};
@@ -101,8 +101,8 @@ impl StoreShared {
         DataFile::create(&self.directory, id, table).map_err(|error| StoreError::io(self.directory.path(), error))
     }
 
-    /// A definition with an id of its own.
-    pub(crate) fn define(&self, table: NewTable) -> Result<TableDef, StoreError> {
+    /// A definition with an id of its own, in this schema.
+    pub(crate) fn define(&self, schema: SchemaId, table: NewTable) -> Result<TableDef, StoreError> {
         let NewTable { name, mut columns, primary_key } = table;
         for key in &primary_key {
             if let Some(column) = columns.get_mut(usize::from(key.0)) {
@@ -112,7 +112,8 @@ impl StoreShared {
         let id = self.new_relation_id();
         let next_column_id = u16::try_from(columns.len()).unwrap_or(u16::MAX);
         columns.iter_mut().zip(0..).for_each(|(column, id)| column.id = ColumnId(id));
-        let def = TableDef { id, name, columns, primary_key, next_column_id, checks: Vec::new(), keys: Vec::new() };
+        let (checks, keys) = Default::default();
+        let def = TableDef { id, schema, name, columns, primary_key, next_column_id, checks, keys };
         match def.validate() {
             Ok(()) => Ok(def),
             Err(reason) => Err(StoreError::InvalidTable { table: def.name, reason }),

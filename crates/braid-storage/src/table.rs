@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use arrow::datatypes::{Schema, SchemaRef};
-use braid_base::{ChunkId, ColumnId, SegmentId, TableId};
+use braid_base::{ChunkId, ColumnId, SchemaId, SegmentId, TableId};
 
 use crate::column_change_error::COLUMNS_MAX;
 use crate::data_file::DataFile;
@@ -73,7 +73,9 @@ pub const CHECKS_MAX: usize = 2048 - COLUMNS_MAX;
 pub struct TableDef {
     /// Identity, not given out twice.
     pub id: TableId,
-    /// Name as stored.
+    /// The schema that it is in.
+    pub schema: SchemaId,
+    /// Name as stored, unique in the schema.
     pub name: String,
     /// Columns in order. Columns are added behind the others, so their ids ascend.
     pub columns: Vec<ColumnDef>,

@@ -2,13 +2,18 @@
 
 use std::sync::Arc;
 
-use braid_base::TableId;
+use braid_base::{SchemaId, TableId};
 
 use crate::catalog::Catalog;
 use crate::views::cyclic;
 use crate::{SourceColumn, StoreError, TableDef, ViewDef};
 
 impl Catalog {
+    /// The view called `name` in a schema, exactly as stored. All views are in `public`.
+    pub fn view_in(&self, schema: SchemaId, name: &str) -> Option<&Arc<ViewDef>> {
+        (schema == SchemaId::PUBLIC).then(|| self.view(name)).flatten()
+    }
+
     /// The view called `name`, exactly as stored.
     pub fn view(&self, name: &str) -> Option<&Arc<ViewDef>> {
         self.views().named(name)

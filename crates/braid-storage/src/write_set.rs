@@ -10,6 +10,7 @@
 //! | [`altered_table`] | a table's new definition, and what it was made of |
 //! | [`next_version`] | a table's version with added rows |
 //! | [`type_edits`] | changes of the enumerated types |
+//! | [`schema_edits`] | changes of the schemas |
 //! | [`sequence_edits`] | changes of the sequences |
 //! | [`key_claims`] | the keys of added rows, which no other row has |
 //! | [`key_lookup`] | the rows that have keys of rows that are to be added: ON CONFLICT |
@@ -29,6 +30,7 @@ mod commit;
 mod key_claims;
 mod key_lookup;
 mod next_version;
+mod schema_edits;
 mod sequence_edits;
 mod table_writes;
 mod type_edits;
@@ -38,11 +40,12 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use braid_base::TableId;
+use braid_base::{SchemaId, TableId};
 use futures::future::BoxFuture;
 
 use crate::catalog::{Catalog, NewTable, TableEntry};
 use crate::row_locks::LockOwner;
+use crate::schemas::TableRef;
 use crate::store_shared::{CommitLock, StoreShared};
 use crate::table_appender::{AppendedRows, TableAppender, Target};
 use crate::{
@@ -53,6 +56,7 @@ use crate::{
 pub use altered_table::AlteredRows;
 pub use key_lookup::KeyLookup;
 use next_version::NextVersion;
+use schema_edits::SchemaEdits;
 use sequence_edits::SequenceEdits;
 use table_writes::{Base, TableWrites};
 use type_edits::TypeEdits;
@@ -73,6 +77,7 @@ pub struct WriteSet {
     shared: Arc<StoreShared>,
     tables: BTreeMap<TableId, TableWrites>,
     types: Option<TypeEdits>,
+    schemas: SchemaEdits,
     sequences: SequenceEdits,
     views: Option<ViewEdits>,
     /// The locked rows, of all clones.
@@ -107,13 +112,14 @@ impl Store {
 
 impl WriteSet {
     pub(crate) fn new(shared: Arc<StoreShared>) -> Self {
-        let (tables, sequences) = Default::default();
-        Self { shared, tables, types: None, sequences, views: None, locks: None }
+        let (tables, schemas, sequences) = Default::default();
+        Self { shared, tables, types: None, schemas, sequences, views: None, locks: None }
     }
 
     /// Whether nothing is changed.
     pub fn is_empty(&self) -> bool {
-        self.tables.is_empty() && self.types.is_none() && self.sequences.is_empty() && self.views.is_none()
+        let has_system = self.types.is_some() || !self.schemas.is_empty() || self.views.is_some();
+        self.tables.is_empty() && !has_system && self.sequences.is_empty()
     }
 
     /// Whether there are rows that [`Self::view`] does not show before [`Self::settle`].
@@ -126,31 +132,31 @@ impl WriteSet {
         self.tables.get(&table).is_some_and(|writes| matches!(writes.base, Base::New | Base::Emptied))
     }
 
-    /// Creates an empty table. `view` is what the statement sees.
+    /// Creates an empty table in schema `public`. `view` is what the statement sees.
     ///
     /// # Errors
     /// [`StoreError::TableExists`], [`StoreError::TypeExists`], [`StoreError::UnknownType`], [`StoreError::InvalidTable`].
     pub fn create_table(&mut self, view: &Catalog, table: NewTable) -> Result<Arc<TableDef>, StoreError> {
-        self.create_constrained_table(view, table, Constraints::default())
+        self.create_constrained_table(view, (SchemaId::PUBLIC, table), Constraints::default())
     }
 
-    /// As [`Self::create_table`], with constraints of its rows. Keys get ids of their own.
+    /// As [`Self::create_table`], in any schema, with constraints of its rows. Keys get ids of their own.
     ///
     /// # Errors
     /// The same.
     pub fn create_constrained_table(
         &mut self,
         view: &Catalog,
-        table: NewTable,
+        (schema, table): (SchemaId, NewTable),
         Constraints { checks, mut keys }: Constraints,
     ) -> Result<Arc<TableDef>, StoreError> {
         for key in &mut keys {
-            if view.has_relation(&key.name) {
+            if view.has_relation(schema, &key.name) {
                 return Err(StoreError::TableExists { table: key.name.clone() });
             }
             key.id = self.new_relation_id();
         }
-        let def = TableDef { checks, keys, ..self.defined(view, table)? };
+        let def = TableDef { checks, keys, ..self.defined(view, schema, table)? };
         if let Err(reason) = def.validate() {
             return Err(StoreError::InvalidTable { table: def.name, reason });
         }
@@ -160,9 +166,9 @@ impl WriteSet {
     }
 
     /// The definition of a new table.
-    fn defined(&self, view: &Catalog, table: NewTable) -> Result<TableDef, StoreError> {
-        let def = self.shared.define(table)?;
-        if view.has_relation(&def.name) {
+    fn defined(&self, view: &Catalog, schema: SchemaId, table: NewTable) -> Result<TableDef, StoreError> {
+        let def = self.shared.define(schema, table)?;
+        if view.has_relation(schema, &def.name) {
             return Err(StoreError::TableExists { table: def.name });
         }
         view.check_types_of(&def)?;
@@ -173,8 +179,8 @@ impl WriteSet {
     ///
     /// # Errors
     /// [`StoreError::UnknownTable`].
-    pub fn drop_table(&mut self, view: &Catalog, name: &str) -> Result<(), StoreError> {
-        let def = named(view, name)?;
+    pub fn drop_table<'a>(&mut self, view: &Catalog, table: impl Into<TableRef<'a>>) -> Result<(), StoreError> {
+        let def = meant(view, table.into())?;
         match self.tables.get(&def.id).is_some_and(|writes| writes.base == Base::New) {
             true => drop(self.tables.remove(&def.id)),
             false => drop(self.tables.insert(def.id, TableWrites::new(Arc::clone(def), Base::Dropped))),
@@ -186,8 +192,8 @@ impl WriteSet {
     ///
     /// # Errors
     /// [`StoreError::UnknownTable`].
-    pub fn truncate_table(&mut self, view: &Catalog, name: &str) -> Result<(), StoreError> {
-        let def = named(view, name)?;
+    pub fn truncate_table<'a>(&mut self, view: &Catalog, table: impl Into<TableRef<'a>>) -> Result<(), StoreError> {
+        let def = meant(view, table.into())?;
         let is_new = self.tables.get(&def.id).is_some_and(|writes| writes.base == Base::New);
         let base = if is_new { Base::New } else { Base::Emptied };
         let altered = self.tables.remove(&def.id).and_then(|writes| writes.altered);
@@ -242,8 +248,13 @@ impl WriteSet {
     ///
     /// # Errors
     /// [`StoreError::UnknownTable`].
-    pub fn delete_rows(&mut self, view: &Catalog, name: &str, deletes: &RowDeletes) -> Result<(), StoreError> {
-        let def = named(view, name)?;
+    pub fn delete_rows<'a>(
+        &mut self,
+        view: &Catalog,
+        table: impl Into<TableRef<'a>>,
+        deletes: &RowDeletes,
+    ) -> Result<(), StoreError> {
+        let def = meant(view, table.into())?;
         if deletes.values().all(DeletedRows::is_empty) {
             return Ok(());
         }
@@ -257,7 +268,7 @@ impl WriteSet {
     /// # Errors
     /// [`StoreError::UnknownTable`].
     pub fn append(&self, view: &Catalog, name: &str) -> Result<TableAppender, StoreError> {
-        Ok(self.append_to(Arc::clone(named(view, name)?)))
+        Ok(self.append_to(Arc::clone(meant(view, name.into())?)))
     }
 
     /// As [`Self::append`], to a table with this definition. If it has another one when the rows are added or committed, that fails.
@@ -270,7 +281,20 @@ impl WriteSet {
     /// # Errors
     /// As [`Self::create_table`].
     pub fn create_and_append(&self, view: &Catalog, table: NewTable) -> Result<TableAppender, StoreError> {
-        Ok(TableAppender::to_new(Arc::clone(&self.shared), Arc::new(self.defined(view, table)?)))
+        self.create_and_append_in(view, SchemaId::PUBLIC, table)
+    }
+
+    /// As [`Self::create_and_append`], in any schema.
+    ///
+    /// # Errors
+    /// The same.
+    pub fn create_and_append_in(
+        &self,
+        view: &Catalog,
+        schema: SchemaId,
+        table: NewTable,
+    ) -> Result<TableAppender, StoreError> {
+        Ok(TableAppender::to_new(Arc::clone(&self.shared), Arc::new(self.defined(view, schema, table)?)))
     }
 
     /// Adds rows; returns their number. A table of [`Self::create_and_append`] is created with them.
@@ -374,6 +398,7 @@ impl WriteSet {
         if let Some(types) = &self.types {
             view.set_types(types.shown_on(base.types_by_oid()));
         }
+        view.set_schemas(self.schemas.shown_on(base.schemas_by_id()));
         if let Some(views) = &self.views {
             view.set_views(views.shown_on(base.views().by_id()));
         }
@@ -409,9 +434,12 @@ impl TableWrites {
     }
 }
 
-fn named<'a>(view: &'a Catalog, name: &str) -> Result<&'a Arc<TableDef>, StoreError> {
-    let version = view.table(name).ok_or_else(|| StoreError::UnknownTable { table: name.to_owned() })?;
-    Ok(&version.def)
+fn meant<'a>(view: &'a Catalog, table: TableRef<'_>) -> Result<&'a Arc<TableDef>, StoreError> {
+    let unknown = || match table {
+        TableRef::Named(name) => StoreError::UnknownTable { table: name.to_owned() },
+        TableRef::Id(id) => StoreError::UnknownTable { table: id.to_string() },
+    };
+    Ok(&view.meant(table).ok_or_else(unknown)?.def)
 }
 
 impl TableAppender {

@@ -8,18 +8,19 @@ use braid_storage::{Catalog, KeyKind, KeyNulls, TableDef};
 
 use crate::column_types::sql_type_of;
 use crate::named_row::{NamedRow, letter, oid, small, text, vector, yes};
-use crate::object_ids::{PUBLIC_NAMESPACE_ID, check_constraint_id, key_constraint_id, key_index_id, table_object_id};
+use crate::object_ids::{check_constraint_id, key_constraint_id, key_index_id, schema_object_id, table_object_id};
 use crate::stored_types::{StoredType, stored_type};
 
 /// Bytes of a name (`NAMEDATALEN - 1`).
 const NAME_BYTES_MAX: usize = 63;
 
-/// The name of a primary key that is only declared, which is also that of its index: `table_pkey`, and with a number if there is a table of this name.
-fn key_name(catalog: &Catalog, table: &str) -> String {
+/// The name of a primary key that is only declared, which is also that of its index: `table_pkey`, and with a number if there is a relation of
+/// this name in the same schema.
+fn key_name(catalog: &Catalog, table: &TableDef) -> String {
     let mut label = "_pkey".to_owned();
     for number in 1.. {
-        let name = shortened(table, NAME_BYTES_MAX - label.len()).to_owned() + &label;
-        if !catalog.has_relation(&name) {
+        let name = shortened(&table.name, NAME_BYTES_MAX - label.len()).to_owned() + &label;
+        if !catalog.has_relation(table.schema, &name) {
             return name;
         }
         label = format!("_pkey{number}");
@@ -54,7 +55,7 @@ pub(crate) fn keys_of<'a>(catalog: &Catalog, def: &'a TableDef) -> impl Iterator
     let declared = is_declared.then(|| ShownKey {
         def,
         id: def.id,
-        name: key_name(catalog, &def.name),
+        name: key_name(catalog, def),
         columns: &def.primary_key,
         kind: KeyKind::Primary,
         nulls: KeyNulls::Distinct,
@@ -91,7 +92,7 @@ fn checks(catalog: &Catalog) -> Vec<NamedRow> {
             rows.push(vec![
                 ("oid", oid(check_constraint_id(def.id, at))),
                 ("conname", text(&check.name)),
-                ("connamespace", oid(PUBLIC_NAMESPACE_ID)),
+                ("connamespace", oid(schema_object_id(def.schema))),
                 ("contype", letter(b'c')),
                 ("convalidated", Value::Bool(check.validated)),
                 ("conrelid", oid(table_object_id(def.id))),
@@ -113,7 +114,7 @@ fn keys(catalog: &Catalog) -> Vec<NamedRow> {
         vec![
             ("oid", oid(key_constraint_id(key.id))),
             ("conname", text(&key.name)),
-            ("connamespace", oid(PUBLIC_NAMESPACE_ID)),
+            ("connamespace", oid(schema_object_id(key.def.schema))),
             ("contype", letter(if key.kind == KeyKind::Primary { b'p' } else { b'u' })),
             ("convalidated", yes()),
             ("conrelid", oid(table_object_id(key.def.id))),

@@ -6,6 +6,7 @@
 //! | [`columns`] | `pg_attribute`, `pg_attrdef` |
 //! | [`keys`] | `pg_constraint`, `pg_index`, and the names of indexes |
 //! | [`sequences`] | `pg_sequence`, `pg_depend` |
+//! | [`schemas`] | `pg_namespace` |
 //! | [`types`] | `pg_type`, `pg_enum` |
 //! | [`views`] | `pg_rewrite`, `pg_depend`, and the rows of views in others |
 //! | [`roles`] | `pg_authid`, `pg_database` |
@@ -17,6 +18,7 @@ mod columns;
 mod keys;
 mod prepared_statements;
 mod roles;
+mod schemas;
 pub(crate) mod sequences;
 mod sessions;
 mod settings;
@@ -38,6 +40,7 @@ pub(crate) fn rows(relation: &str, catalog: &Catalog, facts: &dyn ServerFacts) -
         "pg_attrdef" => columns::defaults(catalog),
         "pg_constraint" => keys::constraints(catalog),
         "pg_index" => keys::indexes(catalog),
+        "pg_namespace" => schemas::schemas(catalog),
         "pg_sequence" => sequences::sequences(catalog),
         "pg_depend" => [sequences::dependencies(catalog), views::dependencies(catalog)].concat(),
         "pg_type" => types::types(catalog),

@@ -1,6 +1,6 @@
 //! `pg_rewrite` and `pg_depend`: the queries of views, and what they read; and the rows of views in `pg_class`.
 
-use braid_base::TableId;
+use braid_base::{SchemaId, TableId};
 use braid_sql::Value;
 use braid_storage::{Catalog, SourceColumn, ViewDef, ViewKind};
 
@@ -13,7 +13,7 @@ use crate::view_texts::view_text;
 pub(super) fn classes(catalog: &Catalog) -> impl Iterator<Item = NamedRow> {
     let views = catalog.views().by_id().values().filter(|view| !view.is_materialized());
     views.map(|view| {
-        let mut row = class(&view.name, table_object_id(view.id), view.columns.len());
+        let mut row = class(catalog, (SchemaId::PUBLIC, &view.name), table_object_id(view.id), view.columns.len());
         row.retain(|(column, _)| *column != "relfilenode");
         row.extend([("relkind", letter(b'v')), ("relhasrules", yes()), ("relreplident", letter(b'n'))]);
         row

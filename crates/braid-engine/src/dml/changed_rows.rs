@@ -12,7 +12,7 @@ use std::sync::Arc;
 use arrow::array::ArrayRef;
 use arrow::record_batch::RecordBatch;
 use braid_sql::syntax::{SqlDialect, parser_of};
-use braid_sql::tables::{CHANGED_TABLE_SCHEMA, ROW_IDS};
+use braid_sql::tables::{ROW_IDS, changed_table_schema};
 use braid_storage::{ColumnDef, ColumnType, TableDef};
 use sqlparser::ast::{
     Expr, Ident, ObjectName, Query, SelectItem, SetExpr, Statement as Syntax, TableFactor, TableWithJoins, With,
@@ -35,6 +35,8 @@ pub(super) const ATTEMPTS_MAX: usize = 1000;
 #[derive(Debug)]
 pub(super) struct Target {
     pub def: Arc<TableDef>,
+    /// The name of its schema.
+    schema: String,
     pub identities: Identities,
     alias: Option<Ident>,
     relation: TableWithJoins,
@@ -62,9 +64,10 @@ impl Target {
             let span = name.0.last().and_then(|part| part.as_ident()).map(|ident| ident.span);
             let mut own_name = quoted(&def.name);
             own_name.span = span.unwrap_or(own_name.span);
-            *name = ObjectName::from(vec![quoted(CHANGED_TABLE_SCHEMA), own_name]);
+            *name = ObjectName::from(vec![quoted(&changed_table_schema(def.schema.0)), own_name]);
         }
-        Ok(Self { def, identities, alias, relation })
+        let schema = snapshot.schema_name(def.schema).unwrap_or_default().to_owned();
+        Ok(Self { def, schema, identities, alias, relation })
     }
 
     /// The table with the identities of its rows, as an item of FROM.
@@ -138,8 +141,8 @@ impl ChangedRows<'_> {
 
     fn returning(&self) -> Result<Option<ReturningList>, EngineError> {
         let Some(items) = self.returning else { return Ok(None) };
-        let Target { def, alias, .. } = self.target;
-        Ok(Some(ReturningList::new(items, def, alias.as_ref(), self.with, simplest_query()?)))
+        let Target { def, schema, alias, .. } = self.target;
+        Ok(Some(ReturningList::new(items, (schema, def), alias.as_ref(), self.with, simplest_query()?)))
     }
 
     /// The values of the table's columns: the new ones, or those that RETURNING reads.

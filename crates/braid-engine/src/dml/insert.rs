@@ -190,7 +190,13 @@ impl<'a> Target<'a> {
         let source = source_of(with, insert)?;
         let alias = insert.table_alias.as_ref().map(|alias| &alias.alias);
         let returning = match &insert.returning {
-            Some(items) => Some(Arc::new(ReturningList::new(items, &def, alias, with, simplest_query()?))),
+            Some(items) => Some(Arc::new(ReturningList::new(
+                items,
+                (&context.schema_name(def.schema), &def),
+                alias,
+                with,
+                simplest_query()?,
+            ))),
             None => None,
         };
         let (identities, overriding) = (Identities::of(&snapshot, &def), statement.overriding());

@@ -12,7 +12,6 @@ use sqlparser::parser::Parser;
 
 use crate::error_mapping::null_violation;
 use crate::front_end::{RowCondition, StatementFacts, shown_row};
-use crate::names::SCHEMA_NAME;
 use crate::statement::SqlDialect;
 use crate::statement_context::StatementContext;
 use crate::{EngineError, SqlState};
@@ -63,7 +62,10 @@ impl RowChecks {
         });
         // Of several columns of one row it is the first.
         let (row, column) = nulls.min_by_key(|(row, _)| *row)?;
-        let error = null_violation(&self.def.name, &column.name).with_detail(self.detail(columns, row));
+        let schema = self.context.schema_name(self.def.schema);
+        let error = null_violation(&self.def.name, &column.name)
+            .about_column(&schema, &self.def.name, &column.name)
+            .with_detail(self.detail(columns, row));
         Some(RejectedRow { row, error })
     }
 
@@ -79,7 +81,7 @@ impl RowChecks {
             let message = format!("new row for relation \"{table}\" violates check constraint \"{name}\"");
             let error = EngineError::new(SqlState::CheckViolation, message)
                 .with_detail(self.detail(columns, row))
-                .about_constraint(SCHEMA_NAME, table, name);
+                .about_constraint(&self.context.schema_name(self.def.schema), table, name);
             RejectedRow { row, error }
         }))
     }

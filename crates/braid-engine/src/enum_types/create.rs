@@ -1,11 +1,12 @@
 //! CREATE TYPE … AS ENUM.
 
+use braid_base::SchemaId;
 use sqlparser::ast::{Ident, ObjectName, UserDefinedTypeRepresentation};
 
 use super::change::change_types;
 use super::labels::{array_name, check_length, free_name, label_of};
 use crate::statement_context::StatementContext;
-use crate::table_names::created_table;
+use crate::table_names::{NewName, Persistence, new_name};
 use crate::{EngineError, Outcome, SqlState};
 
 /// Creates an enumerated type.
@@ -20,7 +21,10 @@ pub(crate) async fn create_type(
     let Some(UserDefinedTypeRepresentation::Enum { labels }) = representation else {
         return Err(EngineError::unsupported("types other than enumerated types are not supported"));
     };
-    let name = created_table(context, name)?;
+    let NewName { schema, name } = new_name(context, name, Persistence::Lasting).await?;
+    if schema != SchemaId::PUBLIC {
+        return Err(EngineError::unsupported("types in other schemas than public are not supported"));
+    }
     let labels = labels_of(labels)?;
     let created = change_types(context, |changes| {
         free_name(changes, &name)?;

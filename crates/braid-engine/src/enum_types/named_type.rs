@@ -1,17 +1,17 @@
 //! What the name of a type means, for statements that change types.
 
+use braid_base::SchemaId;
 use braid_catalog::left_out::reason;
 use braid_catalog::relation;
 use braid_sql::SqlType;
 use braid_sql::pg_catalog::{TypeId, pg_catalog};
-use braid_sql::search_path::{SYSTEM_SCHEMA, is_schema};
+use braid_sql::search_path::SYSTEM_SCHEMA;
 use braid_sql::types::type_names::{format_type, type_by_name};
 use braid_storage::{Catalog, CatalogType};
 use sqlparser::ast::{ObjectName, ObjectNamePart};
 
-use crate::names::{SCHEMA_NAME, table_parts};
+use crate::names::table_parts;
 use crate::statement_context::StatementContext;
-use crate::table_names::search_path;
 use crate::{EngineError, SqlState};
 
 /// What a name means.
@@ -38,7 +38,7 @@ impl NamedType {
         let (schema, last) = table_parts(name, context.database_name())?;
         let is_quoted = matches!(&name.0[..], [ObjectNamePart::Identifier(only)] if only.quote_style.is_some());
         let in_schema = |schema_of: &str| match schema_of {
-            SCHEMA_NAME => of_users(catalog, &last),
+            of if let Ok(Some(id)) = context.schema_of_users(catalog, of) => of_users(catalog, id, &last),
             SYSTEM_SCHEMA if schema.is_none() && !is_quoted => type_by_name(&last).map(Self::System),
             SYSTEM_SCHEMA => pg_catalog().type_named(&last).map(Self::System),
             _ => None,
@@ -50,13 +50,13 @@ impl NamedType {
         let found = match &schema {
             Some(schema) => in_schema(schema).or_else(|| of_relation(schema)),
             None => {
-                let path = search_path(context);
+                let path = context.search_path_in(catalog);
                 path.searched().find_map(|schema| in_schema(schema).or_else(|| of_relation(schema)))
             }
         };
         Ok(found.unwrap_or_else(|| {
             let written = schema.as_ref().map_or_else(|| last.clone(), |schema| format!("{schema}.{last}"));
-            Self::Nothing(written, schema.filter(|schema| !is_schema(schema)))
+            Self::Nothing(written, schema.filter(|schema| !context.is_schema(catalog, schema)))
         }))
     }
 
@@ -84,12 +84,13 @@ impl NamedType {
     }
 }
 
-/// A type of schema `public`.
-fn of_users(catalog: &Catalog, name: &str) -> Option<NamedType> {
-    let of_type = catalog.enum_types().find_map(|known| match name {
+/// A type of a schema of users.
+fn of_users(catalog: &Catalog, schema: SchemaId, name: &str) -> Option<NamedType> {
+    let types = (schema == SchemaId::PUBLIC).then(|| catalog.enum_types()).into_iter().flatten();
+    let of_type = types.into_iter().find_map(|known| match name {
         name if known.definition.name == name => Some(NamedType::Enum(known.clone())),
         name if known.definition.array_name == name => Some(NamedType::Array(known.clone())),
         _ => None,
     });
-    of_type.or_else(|| catalog.has_relation(name).then(|| NamedType::Row(name.to_owned())))
+    of_type.or_else(|| catalog.has_relation(schema, name).then(|| NamedType::Row(name.to_owned())))
 }

@@ -24,6 +24,12 @@ pub(super) fn from_store(error: &StoreError) -> EngineError {
                  existing type.",
             );
         }
+        StoreError::SchemaExists { schema } => {
+            return EngineError::new(SqlState::DuplicateSchema, format!("schema \"{schema}\" already exists"));
+        }
+        StoreError::UnknownSchema { schema } => {
+            return EngineError::new(SqlState::InvalidSchemaName, format!("schema \"{schema}\" does not exist"));
+        }
         StoreError::UnknownType { name } => {
             return EngineError::new(SqlState::UndefinedObject, format!("type \"{name}\" does not exist"));
         }

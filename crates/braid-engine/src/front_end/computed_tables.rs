@@ -14,7 +14,6 @@ use braid_sql::tables::{TableColumn, TableEntry};
 use braid_sql::{SqlError, SqlType, Value};
 use braid_storage::SequenceDef;
 
-use crate::names::SCHEMA_NAME;
 use crate::system_views::SystemView;
 
 /// The number of the first of Braid's views. Those of stored tables have 32 bits.
@@ -65,11 +64,11 @@ fn entry_of_view(view: &dyn SystemView, at: usize) -> Result<TableEntry, SqlErro
 }
 
 /// A sequence as a table with one row.
-pub(super) fn entry_of_sequence(def: &SequenceDef) -> TableEntry {
+pub(super) fn entry_of_sequence(schema: &str, def: &SequenceDef) -> TableEntry {
     let columns = SEQUENCE_COLUMNS.into_iter();
     TableEntry {
         id: FIRST_SEQUENCE + u64::from(def.id.0),
-        schema: SCHEMA_NAME.to_owned(),
+        schema: schema.to_owned(),
         name: def.name.clone(),
         columns: columns.map(|(name, id)| TableColumn { name: name.to_owned(), sql_type: SqlType::of(id) }).collect(),
         primary_key: Vec::new(),

@@ -33,15 +33,19 @@ impl ReturningList {
     /// The list of a statement that changes `target`, which has this alias. `query` is any SELECT without other clauses than its list.
     pub fn new(
         items: &[SelectItem],
-        target: &TableDef,
+        (schema, target): (&str, &TableDef),
         alias: Option<&Ident>,
         with: Option<&With>,
         mut query: Query,
     ) -> Self {
         put_items(&mut query, items.to_vec());
         let names = with.iter().flat_map(|with| &with.cte_tables).map(|cte| fold(&cte.alias.name));
-        let syntax =
-            Returning { list: query, target: entry_of(target), alias: alias.cloned(), common_tables: names.collect() };
+        let syntax = Returning {
+            list: query,
+            target: entry_of(schema, target),
+            alias: alias.cloned(),
+            common_tables: names.collect(),
+        };
         Self { syntax, types: target.columns.iter().map(|column| column.column_type).collect() }
     }
 

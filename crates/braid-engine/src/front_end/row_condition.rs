@@ -45,11 +45,11 @@ impl RowCondition {
     ) -> Result<Self, EngineError> {
         let size = StatementSize::of(syntax);
         size.check_for_planning()?;
-        let facts = StatementFacts::of(context);
+        let (facts, schema) = (StatementFacts::of(context), context.schema_name(def.schema));
         let bound = on_deep_stack(size.expressions, || {
             let mut syntax = syntax.clone();
             rebind_all(&mut syntax);
-            BoundStatement::new(text, &facts, &NoTables).binder().check_condition(&syntax, &entry_of(def))
+            BoundStatement::new(text, &facts, &NoTables).binder().check_condition(&syntax, &entry_of(&schema, def))
         })?;
         let (context, def, budget) = (context.clone(), def.clone(), context.value_budget());
         Ok(Self { context, def, bound, budget, size: size.expressions })

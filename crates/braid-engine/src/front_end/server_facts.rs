@@ -10,7 +10,6 @@ use crate::named_statements::PreparedBy;
 use crate::settings::{DEFINITIONS, Definition, Domain};
 use crate::statement_context::StatementContext;
 use crate::system_views::SystemView;
-use crate::table_names::search_path;
 
 /// PostgreSQL's object id of the database that a new cluster has.
 const DATABASE_ID: u32 = 5;
@@ -76,7 +75,7 @@ impl ServerFacts for StatementServer {
 pub(super) fn names_of(context: &StatementContext) -> CatalogNames {
     let server = StatementServer(context.clone());
     let views = context.database().system_views().iter().map(|view| view.name().to_owned()).collect();
-    CatalogNames { catalog: context.snapshot(), roles: server.roles(), views, path: search_path(context) }
+    CatalogNames { catalog: context.snapshot(), roles: server.roles(), views, path: context.search_path() }
 }
 
 impl StatementServer {

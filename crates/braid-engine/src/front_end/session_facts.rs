@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 use braid_catalog::CatalogNames;
+use braid_sql::SearchPath;
 use braid_sql::functions::numbers::random::SessionRandom;
 use braid_sql::functions::{Notifications, ObjectNames, Sequences, SessionFacts};
 use braid_sql::input::time_zones::TimeZone;
@@ -35,6 +36,7 @@ impl<'a> StatementFacts<'a> {
             user: self.context.user().to_owned(),
             database: self.context.database_name().to_owned(),
             session_id: self.context.session_id(),
+            path: self.context.search_path(),
             random: self.context.random().clone(),
             names: None,
             instants: self.instants,
@@ -92,6 +94,10 @@ impl SessionFacts for StatementFacts<'_> {
         self.context.setting(name)
     }
 
+    fn search_path(&self) -> SearchPath {
+        self.context.search_path()
+    }
+
     fn random(&self) -> Option<&SessionRandom> {
         Some(self.context.random())
     }
@@ -125,6 +131,7 @@ pub(crate) struct KeptFacts {
     user: String,
     database: String,
     session_id: i32,
+    path: SearchPath,
     random: SessionRandom,
     /// None in plans that outlive their statement, and would keep what it has read.
     names: Option<StatementNames>,
@@ -166,6 +173,10 @@ impl SessionFacts for KeptFacts {
 
     fn setting(&self, name: &str) -> Option<String> {
         Some(self.settings.shown(definition(name).ok()?, &self.provided, &self.user))
+    }
+
+    fn search_path(&self) -> SearchPath {
+        self.path.clone()
     }
 
     fn random(&self) -> Option<&SessionRandom> {

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-use braid_base::{ColumnId, TableId};
+use braid_base::{ColumnId, SchemaId, TableId};
 use braid_buffer::BufferManager;
 use braid_catalog::Snapshot;
 use braid_catalog::left_out::reason;
@@ -22,15 +22,14 @@ use super::computed_tables;
 use super::server_facts::StatementServer;
 use super::statement_tables::StatementTables;
 use super::view_tables::{REFRESHED_SCHEMA, check_populated, entry_of_refreshed, entry_of_view};
-use braid_sql::tables::{CHANGED_TABLE_SCHEMA, RETURNED_ROWS};
+use braid_sql::tables::{RETURNED_ROWS, schema_of_changed_table};
 
-use crate::names::SCHEMA_NAME;
+use crate::error_mapping::sql_error;
 use crate::rows::KeptTable;
 use crate::statement_context::StatementContext;
-use crate::table_names::search_path;
 use braid_catalog::column_types::sql_type_of;
 
-/// The computed tables, and those of schema `public` in one snapshot.
+/// The computed tables, and those of users in one snapshot.
 #[derive(Clone)]
 pub(super) struct SnapshotTables {
     snapshot: Arc<Catalog>,
@@ -69,15 +68,21 @@ impl SnapshotTables {
             let view = self.snapshot.view(name);
             return Ok(view.map(|view| Arc::new(entry_of_refreshed(&self.snapshot, view))));
         }
-        if [SCHEMA_NAME, CHANGED_TABLE_SCHEMA].contains(&schema) {
-            let Some(version) = self.snapshot.table(name) else {
-                let view = self.snapshot.view(name).filter(|_| schema == SCHEMA_NAME);
+        let changed = schema_of_changed_table(schema).map(SchemaId);
+        let of_users = match changed {
+            Some(id) => Some(id),
+            None => self.context.schema_of_users(&self.snapshot, schema).map_err(sql_error)?,
+        };
+        if let Some(id) = of_users {
+            let Some(version) = self.snapshot.table_in(id, name) else {
+                let view = self.snapshot.view_in(id, name).filter(|_| changed.is_none());
                 let view = view.map(|view| Arc::new(entry_of_view(&self.snapshot, view)));
-                return Ok(view.or_else(|| self.sequence(name)));
+                return Ok(view.or_else(|| self.sequence(id, name)));
             };
             check_populated(&self.snapshot, version.def.id)?;
             self.note_found(&version.def);
-            return Ok(Some(Arc::new(entry_of(&version.def))));
+            let schema = self.snapshot.schema_name(id).unwrap_or_default();
+            return Ok(Some(Arc::new(entry_of(schema, &version.def))));
         }
         if let Some(entry) = computed_tables::entry(self.context.database().system_views(), schema, name)? {
             return Ok(Some(Arc::new(entry)));
@@ -96,13 +101,14 @@ impl SnapshotTables {
     }
 
     /// The only row of a sequence, as a table that is computed when it is read.
-    fn sequence(&self, name: &str) -> Option<Arc<TableEntry>> {
-        let known = self.snapshot.sequence_named(name)?;
+    fn sequence(&self, schema: SchemaId, name: &str) -> Option<Arc<TableEntry>> {
+        let known = self.snapshot.sequence_in(schema, name)?;
         let (id, name) = (known.definition.id, name.to_owned());
         // No table has this id, so that no description of the statement is kept: the name may be a table's later.
         let (columns, primary_key, next_column_id) = (Vec::new(), Vec::new(), 0);
         self.found.lock().push(Arc::new(TableDef {
             id,
+            schema,
             name,
             columns,
             primary_key,
@@ -110,7 +116,10 @@ impl SnapshotTables {
             checks: Vec::new(),
             keys: Vec::new(),
         }));
-        Some(Arc::new(computed_tables::entry_of_sequence(&known.definition)))
+        Some(Arc::new(computed_tables::entry_of_sequence(
+            self.snapshot.schema_name(schema).unwrap_or_default(),
+            &known.definition,
+        )))
     }
 
     /// The tables that were found so far.
@@ -143,7 +152,10 @@ impl Tables for SnapshotTables {
         }
         let found = match schema {
             Some(schema) => self.table_in(schema, name).transpose(),
-            None => search_path(&self.context).searched().find_map(|schema| self.table_in(schema, name).transpose()),
+            None => {
+                let path = self.context.search_path_in(&self.snapshot);
+                path.searched().find_map(|schema| self.table_in(schema, name).transpose())
+            }
         };
         found.transpose()
     }
@@ -198,15 +210,15 @@ impl StoredTables for SnapshotTables {
     }
 }
 
-/// A table as the binder knows tables.
-pub(super) fn entry_of(def: &TableDef) -> TableEntry {
+/// A table of a schema as the binder knows tables.
+pub(super) fn entry_of(schema: &str, def: &TableDef) -> TableEntry {
     let column = |column: &braid_storage::ColumnDef| TableColumn {
         name: column.name.clone(),
         sql_type: sql_type_of(column.column_type),
     };
     TableEntry {
         id: u64::from(def.id.0),
-        schema: SCHEMA_NAME.to_owned(),
+        schema: schema.to_owned(),
         name: def.name.clone(),
         columns: def.columns.iter().map(column).collect(),
         primary_key: def.primary_key.iter().filter_map(|column| def.position(*column)).collect(),

@@ -18,7 +18,6 @@ use super::operator_query::QuerySource;
 use super::session_facts::StatementFacts;
 use super::snapshot_tables::SnapshotTables;
 use crate::deep_stack::on_deep_stack;
-use crate::names::SCHEMA_NAME;
 use crate::statement_context::StatementContext;
 use crate::{EngineError, Statement};
 
@@ -89,12 +88,17 @@ fn source_of(catalog: &Catalog, named: Referenced) -> Result<ViewSource, SqlErro
     let stored = u32::try_from(table.id).ok().map(TableId);
     let relation = match stored {
         // It is computed, as the system's relations are, and may go.
-        None if table.schema == SCHEMA_NAME => {
+        None if catalog.schema_named(&table.schema).is_some() => {
             return Err(SqlError::unsupported(format!("a view that reads sequence \"{name}\" is not supported")));
         }
         None => SourceRelation::System { schema: table.schema.clone() },
         Some(id) => {
             let def = catalog.by_id(id).map(|version| &version.def);
+            if def.is_some_and(|def| catalog.is_temporary(def.schema)) {
+                return Err(SqlError::unsupported(format!(
+                    "a view that reads temporary table \"{name}\" is not supported"
+                )));
+            }
             let id_at = |at: usize| def.map_or(ColumnId(at as u16), |def| def.columns[at].id);
             let column = |((at, column), is_used): ((usize, &braid_sql::tables::TableColumn), bool)| SourceColumn {
                 id: id_at(at),

@@ -84,7 +84,8 @@ impl SnapshotTables {
         if let Some(version) = self.snapshot().by_id(id).cloned() {
             check_populated(self.snapshot(), id)?;
             self.note_found(&version.def);
-            return Ok(Some(entry_of(&version.def)));
+            let schema = self.snapshot().schema_name(version.def.schema).unwrap_or_default();
+            return Ok(Some(entry_of(schema, &version.def)));
         }
         Ok(self.snapshot().view_by_id(id).map(|view| entry_of_view(self.snapshot(), view)))
     }

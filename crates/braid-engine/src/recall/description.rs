@@ -42,6 +42,10 @@ pub(crate) fn keep_description(
     prepared: &Prepared,
 ) {
     let Ok(key) = key(scanned, &BoundParameters::none(), context) else { return };
+    let snapshot = context.snapshot();
+    if tables.iter().any(|table| snapshot.is_temporary(table.schema)) {
+        return;
+    }
     let holes = scanned.holes.iter().map(|hole| hole.content.clone()).collect();
     let description = Description { holes, declared: declared.to_vec(), tables, prepared: prepared.clone() };
     context.database().templates().descriptions().keep(&key, description);

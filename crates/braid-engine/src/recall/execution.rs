@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use arrow::datatypes::SchemaRef;
 use braid_exec::plan::Plan;
-use braid_sql::SearchPath;
+use braid_sql::search_path::{PUBLIC_SCHEMA, SYSTEM_SCHEMA};
+use braid_storage::Catalog;
 
 use super::answer::answer;
 use super::constants::constants_of;
@@ -116,8 +117,8 @@ pub(crate) async fn shared_form(context: &StatementContext, texts: &[String]) ->
     Ok(SharedForm { plan, parameters, schema: template.physical_schema })
 }
 
-/// The key of a text's entry: its template, and what else plans depend on: the session's zone, the schemas that names are looked up in,
-/// the types of the parameters, and the state of the database's own types. Of `params` the text may name fewer.
+/// The key of a text's entry: its template, and what else plans depend on: the session's zone, the schemas that names are looked up in and
+/// what they are called, the types of the parameters, and the state of the database's own types. Of `params` the text may name fewer.
 ///
 /// # Errors
 /// [`TemplatesOff`] if the session's statements have none.
@@ -138,13 +139,19 @@ pub(super) fn key(
         return Err(TemplatesOff::JoinOrder);
     }
     let zone = settings.get("TimeZone").unwrap_or_default();
-    let path = settings.get("search_path").map_or_else(String::new, path_in_key);
+    let snapshot = context.snapshot();
+    if may_name_temporary(context, &snapshot, &scanned.template) {
+        return Err(TemplatesOff::TemporaryRelations);
+    }
+    let path = path_in_key(context, &snapshot);
     let mut key = format!("{}\0{zone}\0{path}", scanned.template);
     for sql_type in params.types() {
         key.push_str(&format!("\0{}", sql_type.id.0));
     }
+    if snapshot.schemas_changed() > 0 {
+        key.push_str(&format!("\0schemas of {}", snapshot.schemas_changed()));
+    }
     // What names of types and labels mean.
-    let snapshot = context.snapshot();
     if snapshot.enum_types().len() > 0 {
         key.push_str(&format!("\0types of {}", snapshot.types_changed()));
     }
@@ -155,10 +162,25 @@ pub(super) fn key(
     Ok(key)
 }
 
-/// The schemas of a search path in a key; nothing for those of the default.
-fn path_in_key(setting: &str) -> String {
-    let path = SearchPath::of(setting);
-    if path == SearchPath::default() { String::new() } else { path.searched().collect::<Vec<_>>().join(",") }
+/// The schemas of a session's search path in a key; nothing for those of the default. In other paths a new table can hide one that a name
+/// has meant, so that these keys are of one state of the names.
+fn path_in_key(context: &StatementContext, snapshot: &Catalog) -> String {
+    let path = context.search_path_in(snapshot);
+    let temporary = path.temporary_schema();
+    let lasting: Vec<&str> = path.searched().filter(|schema| Some(*schema) != temporary).collect();
+    match lasting[..] {
+        [SYSTEM_SCHEMA, PUBLIC_SCHEMA] => String::new(),
+        _ => format!("{} of {}", lasting.join("\0"), snapshot.names_changed()),
+    }
+}
+
+/// Whether a text may name one of the session's temporary relations, which nobody else knows by the name: one occurs in it, or could.
+fn may_name_temporary(context: &StatementContext, snapshot: &Catalog, text: &str) -> bool {
+    let Some(own) = context.temporary_schema(snapshot) else { return false };
+    let text = text.to_lowercase();
+    let occurs = |name: &str| text.contains(&name.replace('"', "\"\"").to_lowercase());
+    // Names with escapes are written in other ways.
+    text.contains("u&\"") || snapshot.names_in(own).any(occurs)
 }
 
 /// Why no statement of a session has a template.
@@ -168,6 +190,8 @@ pub(crate) enum TemplatesOff {
     Setting,
     /// Joins are not in the cheapest order.
     JoinOrder,
+    /// It may name a temporary relation, which plans of others must not know.
+    TemporaryRelations,
     /// The transaction has changed something, which plans of others must not know.
     OwnWrites,
 }

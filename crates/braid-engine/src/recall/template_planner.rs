@@ -74,6 +74,7 @@ pub(super) fn plan_template(
             Ok(planned) if planned.query.parameters.iter().any(|parameter| parameter.expression.may_take_long()) => {
                 return Err("its constants may take long to compute".into());
             }
+            Ok(planned) if reads_temporary(context, &planned) => return Err("it reads a temporary table".into()),
             Ok(planned) => return Ok(template(context, planned, scanned, general)),
             Err(NoPlan::ValueMatters(number)) => match number.checked_sub(types.len()) {
                 Some(hole) => general.pin(hole),
@@ -83,6 +84,12 @@ pub(super) fn plan_template(
         }
     }
     Err(format!("planning looked at the values of more than {ATTEMPTS_MAX} constants").as_str().into())
+}
+
+/// Whether a query reads a table that only its session has: no text that names one comes here.
+fn reads_temporary(context: &StatementContext, planned: &PlannedQuery) -> bool {
+    let snapshot = context.snapshot();
+    planned.tables.iter().any(|table| snapshot.is_temporary(table.schema))
 }
 
 /// The holes in which a parameter stands.

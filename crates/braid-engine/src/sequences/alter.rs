@@ -25,7 +25,7 @@ pub(crate) async fn alter_sequence(
 ) -> Result<Outcome, EngineError> {
     let snapshot = context.snapshot();
     let known = match (named_table(context, &snapshot, name)?, missing) {
-        (named @ Named::Nothing(..), Missing::Skipped) => {
+        (named @ (Named::Nothing(..) | Named::NoSchema(..)), Missing::Skipped) => {
             if let Err(missing) = named.into_sequence() {
                 context.raise(Notice::skipping(SqlState::SuccessfulCompletion, missing.message()));
             }
@@ -78,12 +78,12 @@ fn next_owner(
         return Err(EngineError::unsupported("cannot change ownership of identity sequence")
             .with_detail(format!("Sequence \"{}\" is linked to table \"{table}\".", def.name)));
     }
-    written.map(|column| owner(context, view, column)).transpose()
+    written.map(|column| owner(context, view, (def.schema, column))).transpose()
 }
 
 async fn rename(context: &StatementContext, known: &CatalogSequence, name: String) -> Result<(), EngineError> {
     let change = context.change(|writes, view| {
-        taken_name(view, &name)?;
+        taken_name(view, known.definition.schema, &name)?;
         let def = SequenceDef { name: name.clone(), ..(*known.definition).clone() };
         Ok::<_, EngineError>(writes.change_sequences(view, |changes| changes.redefine(def))?)
     });

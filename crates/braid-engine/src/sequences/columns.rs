@@ -2,6 +2,7 @@
 //!
 //! Such a column becomes one of an integer type that is NOT NULL, whose default takes the next number of a sequence that the column owns.
 
+use braid_base::{SchemaId, TableId};
 use braid_catalog::object_ids::table_object_id;
 use braid_sql::binder::type_of_syntax;
 use braid_sql::functions::SessionFacts;
@@ -75,14 +76,14 @@ impl OwnSequences {
         &self,
         writes: &mut WriteSet,
         view: &Catalog,
-        (mut table, constraints): (NewTable, Constraints),
+        (schema, mut table, constraints): (SchemaId, NewTable, Constraints),
         session: &dyn SessionFacts,
-    ) -> Result<(), EngineError> {
+    ) -> Result<TableId, EngineError> {
         let mut defined: Vec<Defined<'_>> = Vec::with_capacity(self.sequences.len());
         for own in &self.sequences {
             let id = writes.new_relation_id();
             let is_own = |name: &str| defined.iter().any(|(_, (def, _)): &Defined<'_>| def.name == name);
-            let is_taken = |name: &str| view.has_relation(name) || is_own(name);
+            let is_taken = |name: &str| view.has_relation(schema, name) || is_own(name);
             let name = free_name(&table.name, &table.columns[own.at].name, is_taken);
             let options = SequenceOptions::of(&own.options, OptionsOf::Identity, session)?;
             if options.owner.is_some() {
@@ -91,16 +92,16 @@ impl OwnSequences {
             defined.push((own, options.with_type(own.value_type).define(id, name)?));
             table.columns[own.at].default = Some(default_of_sequence(table_object_id(id)));
         }
-        let def = writes.create_constrained_table(view, table, constraints)?;
+        let def = writes.create_constrained_table(view, (schema, table), constraints)?;
         if defined.is_empty() {
-            return Ok(());
+            return Ok(def.id);
         }
         writes.change_sequences(view, |changes| {
             for (own, (mut sequence, state)) in defined {
-                sequence.owner = Some(owner(&def, own));
+                (sequence.owner, sequence.schema) = (Some(owner(&def, own)), schema);
                 changes.restart(sequence, state)?;
             }
-            Ok(())
+            Ok(def.id)
         })
     }
 }

@@ -1,5 +1,6 @@
 //! CREATE SEQUENCE.
 
+use braid_base::SchemaId;
 use braid_storage::{Catalog, SequenceOwner, SequenceUse, StoreError};
 use sqlparser::ast::{ObjectName, ObjectNamePart};
 
@@ -9,7 +10,7 @@ use crate::names::fold;
 use crate::notices::Notice;
 use crate::statement::SequenceOption;
 use crate::statement_context::StatementContext;
-use crate::table_names::{created_table, named_table};
+use crate::table_names::{NewName, Persistence, named_table, new_name};
 use crate::{EngineError, Outcome, SqlState};
 
 /// Creates a sequence.
@@ -18,12 +19,12 @@ use crate::{EngineError, Outcome, SqlState};
 /// For a name that is taken, options that do not fit together, and an owner that does not exist.
 pub(crate) async fn create_sequence(
     context: &StatementContext,
-    name: &ObjectName,
+    (name, persistence): (&ObjectName, Persistence),
     written: &[SequenceOption],
     if_not_exists: bool,
 ) -> Result<Outcome, EngineError> {
-    let name = created_table(context, name)?;
-    if if_not_exists && context.snapshot().has_relation(&name) {
+    let NewName { schema, name } = new_name(context, name, persistence).await?;
+    if if_not_exists && context.snapshot().has_relation(schema, &name) {
         context.raise(Notice::skipping(SqlState::DuplicateTable, &format!("relation \"{name}\" already exists")));
         return Ok(Outcome::done("CREATE SEQUENCE"));
     }
@@ -31,11 +32,12 @@ pub(crate) async fn create_sequence(
     let created = context.change(|writes, view| {
         writes.change_sequences(view, |changes| {
             let (mut def, state) = options.define(changes.new_id(), name.clone())?;
-            taken_name(view, &name)?;
-            if changes.named(&name).is_some() {
+            def.schema = schema;
+            taken_name(view, schema, &name)?;
+            if changes.named(schema, &name).is_some() {
                 return Err(StoreError::TableExists { table: name.clone() }.into());
             }
-            def.owner = options.owner.flatten().map(|column| owner(context, view, column)).transpose()?;
+            def.owner = options.owner.flatten().map(|column| owner(context, view, (schema, column))).transpose()?;
             Ok::<_, EngineError>(changes.restart(def, state)?)
         })
     });
@@ -48,23 +50,23 @@ pub(crate) async fn create_sequence(
 }
 
 /// Refuses the name of a new relation if another relation or a type has it.
-pub(super) fn taken_name(catalog: &Catalog, name: &str) -> Result<(), EngineError> {
+pub(super) fn taken_name(catalog: &Catalog, schema: SchemaId, name: &str) -> Result<(), EngineError> {
     let is_type = catalog.enum_types().any(|known| {
         let (of_type, of_array) = (&known.definition.name, &known.definition.array_name);
-        of_type == name || of_array == name
+        schema == SchemaId::PUBLIC && (of_type == name || of_array == name)
     });
-    match (catalog.has_relation(name), is_type) {
+    match (catalog.has_relation(schema, name), is_type) {
         (true, _) => Err(StoreError::TableExists { table: name.to_owned() }.into()),
         (false, true) => Err(StoreError::TypeExists { name: name.to_owned() }.into()),
         (false, false) => Ok(()),
     }
 }
 
-/// The column of OWNED BY.
+/// The column of OWNED BY of a sequence in this schema.
 pub(super) fn owner(
     context: &StatementContext,
     view: &Catalog,
-    written: &ObjectName,
+    (schema, written): (SchemaId, &ObjectName),
 ) -> Result<SequenceOwner, EngineError> {
     let Some((ObjectNamePart::Identifier(column), table)) =
         written.0.split_last().filter(|(_, table)| !table.is_empty())
@@ -73,6 +75,10 @@ pub(super) fn owner(
             .with_hint("Specify OWNED BY table.column or OWNED BY NONE."));
     };
     let def = named_table(context, view, &ObjectName(table.to_vec()))?.into_owner()?;
+    if def.schema != schema {
+        let message = "sequence must be in same schema as table it is linked to";
+        return Err(EngineError::new(SqlState::ObjectNotInPrerequisiteState, message));
+    }
     let name = fold(column);
     let missing = || {
         let message = format!("column \"{name}\" of relation \"{}\" does not exist", def.name);

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use braid_base::TableId;
 use braid_catalog::object_ids::table_object_id;
 use braid_catalog::sequence_references::references;
 use braid_storage::{Catalog, CatalogSequence, SequenceUse};
@@ -26,7 +27,7 @@ pub(crate) async fn drop_sequences(
     let mut dropped = BTreeMap::new();
     for name in names {
         match (named_table(context, &snapshot, name)?, missing) {
-            (named @ Named::Nothing(..), Missing::Skipped) => {
+            (named @ (Named::Nothing(..) | Named::NoSchema(..)), Missing::Skipped) => {
                 if let Err(missing) = named.into_dropped_sequence() {
                     context.raise(Notice::skipping(SqlState::SuccessfulCompletion, missing.message()));
                 }
@@ -90,7 +91,7 @@ fn check_unused(catalog: &Catalog, dropped: &[CatalogSequence], cascades: bool) 
 /// A default that names a sequence.
 pub(crate) struct Dependent {
     /// Its table.
-    pub table: String,
+    pub table: TableId,
     /// What depends, in a sentence.
     pub text: String,
 }
@@ -103,6 +104,6 @@ pub(crate) fn dependents<'a>(catalog: &'a Catalog, known: &'a CatalogSequence) -
     columns.filter(move |(_, column)| column.default.as_ref().is_some_and(names)).map(move |(version, column)| {
         let (column, table, sequence) = (&column.name, &version.def.name, &known.definition.name);
         let text = format!("default value for column {column} of table {table} depends on sequence {sequence}");
-        Dependent { table: table.clone(), text }
+        Dependent { table: version.def.id, text }
     })
 }

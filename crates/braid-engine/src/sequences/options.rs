@@ -1,6 +1,6 @@
 //! The options of a sequence into its definition, checked in PostgreSQL's order and in its words.
 
-use braid_base::TableId;
+use braid_base::{SchemaId, TableId};
 use braid_catalog::type_of_numbers;
 use braid_sql::SqlType;
 use braid_sql::binder::type_of_syntax;
@@ -82,7 +82,19 @@ impl<'a> SequenceOptions<'a> {
         let min = self.min.flatten().unwrap_or(if increment < 0 { least } else { 1 });
         let start = self.start.unwrap_or(if increment > 0 { min } else { max });
         let (cache, cycles, owner) = (self.cache.unwrap_or(1), self.cycles.unwrap_or_default(), None);
-        let def = SequenceDef { id, name, value_type, start, increment, min, max, cache, cycles, owner };
+        let def = SequenceDef {
+            id,
+            schema: SchemaId::PUBLIC,
+            name,
+            value_type,
+            start,
+            increment,
+            min,
+            max,
+            cache,
+            cycles,
+            owner,
+        };
         let last_value = self.restart.map_or(start, |restart| restart.unwrap_or(start));
         check(&def, last_value)?;
         Ok((def, SequenceState { last_value, is_called: false }))

@@ -7,27 +7,30 @@ use crate::settings::SettingValues;
 use crate::statement_context::StatementContext;
 use crate::{EngineError, Outcome, SqlState, Statement, TransactionStatus};
 
-/// DISCARD. Plans are the server's, and there are no temporary tables.
+/// DISCARD. Plans are the server's.
 ///
 /// # Errors
 /// 25001 for `DISCARD ALL` within a transaction block.
-pub(crate) fn discard(
+pub(crate) async fn discard(
     context: &StatementContext,
     statement: &Statement,
     what: &DiscardObject,
 ) -> Result<Outcome, EngineError> {
     match what {
-        DiscardObject::ALL => discard_all(context, statement),
+        DiscardObject::ALL => discard_all(context, statement).await,
         DiscardObject::PLANS => Ok(Outcome::done("DISCARD PLANS")),
         DiscardObject::SEQUENCES => {
             context.sequences().forget();
             Ok(Outcome::done("DISCARD SEQUENCES"))
         }
-        DiscardObject::TEMP => Ok(Outcome::done("DISCARD TEMP")),
+        DiscardObject::TEMP => {
+            context.drop_temporary().await?;
+            Ok(Outcome::done("DISCARD TEMP"))
+        }
     }
 }
 
-fn discard_all(context: &StatementContext, statement: &Statement) -> Result<Outcome, EngineError> {
+async fn discard_all(context: &StatementContext, statement: &Statement) -> Result<Outcome, EngineError> {
     let outside = |place: &str| {
         let message = format!("DISCARD ALL cannot {place}");
         Err(EngineError::new(SqlState::ActiveTransaction, message))
@@ -38,6 +41,7 @@ fn discard_all(context: &StatementContext, statement: &Statement) -> Result<Outc
     if statement.is_among_others() {
         return outside("be executed within a pipeline");
     }
+    context.drop_temporary().await?;
     context.change_settings(SettingValues::reset_all);
     context.named_statements().clear();
     context.sequences().forget();

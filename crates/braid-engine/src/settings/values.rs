@@ -5,7 +5,6 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use braid_sql::SearchPath;
 use braid_sql::input::time_zones::TimeZone;
 
 use super::definition::milliseconds;
@@ -96,11 +95,6 @@ impl SettingValues {
     /// The session's time zone.
     pub fn zone(&self) -> TimeZone {
         self.get("TimeZone").and_then(|zone| zone.parse().ok()).unwrap_or_else(utc)
-    }
-
-    /// The schemas that names without one are looked up in.
-    pub fn search_path(&self) -> SearchPath {
-        self.get("search_path").map_or_else(SearchPath::default, SearchPath::of)
     }
 
     /// Idle limit of a client in a transaction block, in milliseconds.

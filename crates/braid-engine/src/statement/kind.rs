@@ -41,6 +41,12 @@ pub enum StatementKind {
     AlterType,
     /// DROP TYPE.
     DropType,
+    /// CREATE SCHEMA.
+    CreateSchema,
+    /// ALTER SCHEMA.
+    AlterSchema,
+    /// DROP SCHEMA.
+    DropSchema,
     /// CREATE SEQUENCE.
     CreateSequence,
     /// ALTER SEQUENCE.
@@ -114,6 +120,9 @@ impl StatementKind {
                 S::AlterType(_) => Self::AlterType,
                 S::Drop { object_type: ast::ObjectType::Type, .. } => Self::DropType,
                 S::Drop { object_type: ast::ObjectType::Sequence, .. } => Self::DropSequence,
+                S::CreateSchema { .. } => Self::CreateSchema,
+                S::AlterSchema(_) => Self::AlterSchema,
+                S::Drop { object_type: ast::ObjectType::Schema, .. } => Self::DropSchema,
                 S::Drop { object_type: ast::ObjectType::View | ast::ObjectType::MaterializedView, .. } => {
                     Self::DropView
                 }
@@ -137,11 +146,13 @@ impl StatementKind {
     /// Whether it changes the database.
     pub fn writes(self) -> bool {
         let is_of_types = matches!(self, Self::CreateType | Self::AlterType | Self::DropType);
+        let is_of_schemas = matches!(self, Self::CreateSchema | Self::AlterSchema | Self::DropSchema);
         let is_of_sequences = matches!(self, Self::CreateSequence | Self::AlterSequence | Self::DropSequence);
         let is_of_views = matches!(self, Self::CreateView | Self::AlterView | Self::DropView | Self::RefreshView);
         let is_of_rows = self.changes_rows() || matches!(self, Self::Merge | Self::CopyFrom | Self::Truncate);
         let is_of_tables = matches!(self, Self::CreateTable | Self::AlterTable | Self::DropTable);
-        is_of_types || is_of_sequences || is_of_views || is_of_rows || is_of_tables
+        let is_of_system = is_of_types || is_of_schemas || is_of_sequences || is_of_views;
+        is_of_system || is_of_rows || is_of_tables
     }
 
     /// Whether it adds, changes or removes rows, and may return them.

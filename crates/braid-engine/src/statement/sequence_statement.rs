@@ -10,8 +10,8 @@ use sqlparser::tokenizer::Token;
 pub(crate) enum SequenceStatement {
     /// CREATE SEQUENCE.
     Create {
-        /// TEMPORARY or UNLOGGED.
-        kind: Option<&'static str>,
+        /// How long it is kept.
+        kind: SequenceKind,
         /// IF NOT EXISTS.
         if_not_exists: bool,
         /// The name.
@@ -28,6 +28,17 @@ pub(crate) enum SequenceStatement {
         /// What is changed.
         change: SequenceChange,
     },
+}
+
+/// How long a sequence is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SequenceKind {
+    /// Until it is dropped.
+    Lasting,
+    /// TEMPORARY: until the session ends.
+    Temporary,
+    /// UNLOGGED: a crash resets it.
+    Unlogged,
 }
 
 /// What ALTER SEQUENCE changes.
@@ -90,9 +101,9 @@ impl SequenceStatement {
         }
         parser.expect_keyword_is(Keyword::CREATE)?;
         let kind = match parser.parse_one_of_keywords(&[Keyword::TEMP, Keyword::TEMPORARY, Keyword::UNLOGGED]) {
-            Some(Keyword::UNLOGGED) => Some("UNLOGGED"),
-            Some(_) => Some("TEMPORARY"),
-            None => None,
+            Some(Keyword::UNLOGGED) => SequenceKind::Unlogged,
+            Some(_) => SequenceKind::Temporary,
+            None => SequenceKind::Lasting,
         };
         parser.expect_keyword_is(Keyword::SEQUENCE)?;
         let if_not_exists = parser.parse_keywords(&[Keyword::IF, Keyword::NOT, Keyword::EXISTS]);

@@ -7,11 +7,11 @@ use braid_base::TableId;
 use braid_catalog::CatalogNames;
 use braid_catalog::object_ids::table_of_object_id;
 use braid_sql::functions::{ObjectNames, Sequences};
-use braid_sql::{SearchPath, SqlError, SqlState};
+use braid_sql::{SqlError, SqlState};
 use braid_storage::{CatalogSequence, SequenceScope, SequenceState};
 
 use super::StatementContext;
-use crate::EngineError;
+use crate::error_mapping::sql_error;
 
 impl StatementContext {
     /// A sequence by the number of its relation, and who else sees it.
@@ -21,7 +21,7 @@ impl StatementContext {
             return Ok((id, sequence, scope));
         }
         let views = self.database().system_views().iter().map(|view| view.name().to_owned()).collect();
-        let (catalog, roles, path) = (self.snapshot(), Vec::new(), SearchPath::default());
+        let (catalog, roles, path) = (self.snapshot(), Vec::new(), self.search_path());
         Err(match (CatalogNames { catalog, roles, views, path }).relation(relation) {
             Some((_, name)) => SqlError::new(SqlState::WrongObjectType, format!("\"{name}\" is not a sequence")),
             None => SqlError::new(SqlState::InternalError, format!("could not open relation with OID {relation}")),
@@ -77,16 +77,4 @@ impl Sequences for StatementContext {
 
 fn undefined(message: String) -> SqlError {
     SqlError::new(SqlState::ObjectNotInPrerequisiteState, message)
-}
-
-/// The same error, for an expression.
-fn sql_error(error: EngineError) -> SqlError {
-    let mut report = SqlError::new(error.state(), error.message());
-    if let Some(detail) = error.detail() {
-        report = report.with_detail(detail);
-    }
-    if let Some(hint) = error.hint() {
-        report = report.with_hint(hint);
-    }
-    report
 }

@@ -58,11 +58,17 @@ impl StatementContext {
     /// Those of a commit. The transaction is rolled back then.
     pub async fn commit_block(&self) -> Result<BlockEnd, EngineError> {
         let (end, work) = self.shared.state.lock().transaction.commit();
-        if let Err(error) = commit(work).await {
+        if let Err(error) = self.commit_work(work).await {
             self.end_block(BlockEnd::RolledBack);
             return Err(error);
         }
         Ok(self.end_block(end))
+    }
+
+    async fn commit_work(&self, work: Option<Work>) -> Result<(), EngineError> {
+        let Some(mut work) = work else { return Ok(()) };
+        self.end_temporary(work.writes_mut())?;
+        to_the_end(work.commit()).await
     }
 
     /// ROLLBACK.
@@ -179,7 +185,7 @@ impl StatementContext {
                 _ => None,
             }
         };
-        let committed = commit(work).await;
+        let committed = self.commit_work(work).await;
         if committed.is_err() {
             self.fail_transaction();
         }
@@ -203,12 +209,5 @@ impl StatementContext {
             state.settings.commit();
             self.notifications().commit();
         }
-    }
-}
-
-async fn commit(work: Option<Work>) -> Result<(), EngineError> {
-    match work {
-        Some(work) => to_the_end(work.commit()).await,
-        None => Ok(()),
     }
 }

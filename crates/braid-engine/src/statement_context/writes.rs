@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use arrow::record_batch::RecordBatch;
-use braid_base::TableId;
+use braid_base::{SchemaId, TableId};
 use braid_storage::{
     AlteredRows, AppendedRows, Catalog, CatalogSequence, KeyDef, KeyLookup, Locked, NewTable, RowDeletes, RowId,
     SequenceScope, StoreError, TableAppender, TableDef, TableVersion, WriteSet,
@@ -110,8 +110,8 @@ impl StatementContext {
     ///
     /// # Errors
     /// If its name is taken, or it makes no sense.
-    pub fn create_and_append(&self, table: NewTable) -> Result<TableAppender, EngineError> {
-        Ok(self.database().store().write_set().create_and_append(&self.snapshot(), table)?)
+    pub fn create_and_append(&self, schema: SchemaId, table: NewTable) -> Result<TableAppender, EngineError> {
+        Ok(self.database().store().write_set().create_and_append_in(&self.snapshot(), schema, table)?)
     }
 
     /// Adds rows to the transaction, or commits them. Returns their number.
@@ -201,7 +201,7 @@ impl StatementContext {
             own.extend(committed);
             if !own.is_empty() {
                 let view = writes.view(&self.database().store().snapshot());
-                writes.delete_rows(&view, &table.name, &own)?;
+                writes.delete_rows(&view, table.id, &own)?;
             }
             for rows in appended {
                 writes.add_rows(rows).await?;
@@ -245,6 +245,7 @@ impl StatementContext {
         (def, rows): (TableDef, AlteredRows),
         change: impl FnOnce(&mut WriteSet, &Arc<Catalog>) -> Result<(), StoreError>,
     ) -> Result<(), EngineError> {
+        self.check_lasting(view, def.schema, &def.columns)?;
         let mut writes = self.take_writes();
         change(&mut writes, view)?;
         writes.alter_table((committed, view), def, rows).await?;
@@ -270,7 +271,7 @@ impl StatementContext {
     }
 
     /// Keeps changes until the end of the transaction, or commits them.
-    async fn keep(&self, writes: WriteSet) -> Result<(), EngineError> {
+    async fn keep(&self, mut writes: WriteSet) -> Result<(), EngineError> {
         {
             let mut state = self.shared.state.lock();
             if state.is_in_transaction() {
@@ -278,6 +279,7 @@ impl StatementContext {
                 return Ok(());
             }
         }
+        self.end_temporary(&mut writes)?;
         to_the_end(writes.commit()).await?;
         Ok(())
     }

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use braid_base::{ColumnId, TableId};
+use braid_base::{ColumnId, SchemaId, TableId};
 use braid_sql::syntax::walk::{Rewrite, Tree};
 use braid_storage::{Catalog, CheckDef, NewTable, TableDef};
 use sqlparser::ast::{Expr, Ident};
@@ -13,7 +13,7 @@ use sqlparser::keywords::ALL_KEYWORDS;
 use super::constraint_names::shortened;
 use super::definition::{WrittenCheck, condition_text};
 use crate::dml::row_checks::{bound_check, check_syntax};
-use crate::names::{SCHEMA_NAME, fold};
+use crate::names::fold;
 use crate::statement_context::StatementContext;
 use crate::{EngineError, SqlState};
 
@@ -23,7 +23,7 @@ use crate::{EngineError, SqlState};
 /// Those of their conditions, and for a name that comes twice.
 pub(crate) fn checks_of_new_table(
     context: &StatementContext,
-    table: &NewTable,
+    (schema, table): (SchemaId, &NewTable),
     written: &[WrittenCheck],
 ) -> Result<Vec<CheckDef>, EngineError> {
     let NewTable { name, mut columns, primary_key } = table.clone();
@@ -31,6 +31,7 @@ pub(crate) fn checks_of_new_table(
     let next_column_id = u16::try_from(columns.len()).unwrap_or(u16::MAX);
     let mut def = TableDef {
         id: TableId(u32::MAX),
+        schema,
         name,
         columns,
         primary_key,
@@ -63,7 +64,8 @@ pub(crate) fn new_check(
     written: &WrittenCheck,
 ) -> Result<CheckDef, EngineError> {
     let mut condition = written.condition.clone();
-    condition.rewrite(&mut WithoutTable { table: &def.name });
+    let schema = catalog.schema_name(def.schema).unwrap_or_default();
+    condition.rewrite(&mut WithoutTable { schema, table: &def.name });
     let condition = condition_text(&condition)?;
     let given = written.name.clone().unwrap_or_default();
     if def.checks.iter().any(|check| check.name == given) {
@@ -104,6 +106,7 @@ pub(crate) fn with_renamed_column(check: &CheckDef, from: &str, to: &str) -> Res
 
 /// Takes the name of the table away.
 struct WithoutTable<'a> {
+    schema: &'a str,
     table: &'a str,
 }
 
@@ -112,7 +115,7 @@ impl Rewrite for WithoutTable<'_> {
         let Expr::CompoundIdentifier(parts) = expression else { return };
         let column = match &parts[..] {
             [table, column] if fold(table) == self.table => column,
-            [schema, table, column] if fold(schema) == SCHEMA_NAME && fold(table) == self.table => column,
+            [schema, table, column] if fold(schema) == self.schema && fold(table) == self.table => column,
             _ => return,
         };
         *expression = Expr::Identifier(column.clone());

@@ -1,5 +1,6 @@
 //! CREATE TABLE and CREATE TABLE AS.
 
+use braid_base::SchemaId;
 use braid_storage::{ColumnDef, Constraints, NewTable};
 use sqlparser::ast::{CreateTable, Ident};
 
@@ -14,7 +15,7 @@ use crate::names::columns_named;
 use crate::notices::Notice;
 use crate::sequences::OwnSequences;
 use crate::statement_context::StatementContext;
-use crate::table_names::created_table;
+use crate::table_names::{NewName, Persistence, new_name};
 use crate::{EngineError, Outcome, SqlState, Statement};
 
 /// Whether CREATE TABLE AS stores the query's rows or only its columns.
@@ -29,8 +30,8 @@ pub(crate) enum Rows {
 /// CREATE TABLE with columns.
 pub(crate) async fn create_table(context: &StatementContext, create: &CreateTable) -> Result<Outcome, EngineError> {
     let plain = PlainKeys::of(&context.settings());
-    let name = created_table(context, &create.name)?;
-    if create.if_not_exists && exists(context, &name) {
+    let NewName { schema, name } = created_name(context, create).await?;
+    if create.if_not_exists && exists(context, schema, &name) {
         return Ok(skipped(context, &name, "CREATE TABLE"));
     }
     let facts = StatementFacts::of(context);
@@ -40,16 +41,18 @@ pub(crate) async fn create_table(context: &StatementContext, create: &CreateTabl
         return Err(EngineError::unsupported("a table without columns is not supported"));
     }
     check_defaults(context, &table.columns)?;
-    let checks = checks_of_new_table(context, &table, &checks)?;
+    context.check_lasting(&context.snapshot(), schema, &table.columns)?;
+    let checks = checks_of_new_table(context, (schema, &table), &checks)?;
     let created = context.change(|writes, view| {
-        let keys = added_keys(view, &table.name, &table.columns, &[], &keys)?;
-        own.create_table(writes, view, (table, Constraints { checks, keys }), &facts)
+        let keys = added_keys(view, (schema, &table.name), &table.columns, &[], &keys)?;
+        own.create_table(writes, view, (schema, table, Constraints { checks, keys }), &facts)
     });
     match created.await {
         // Another session has created it meanwhile.
         Err(error) if create.if_not_exists && error.state() == SqlState::DuplicateTable => {}
-        created => drop(created?),
+        created => context.note_on_commit(created?, create.on_commit),
     }
+    context.end_statement().await?;
     Ok(Outcome::done("CREATE TABLE"))
 }
 
@@ -62,8 +65,8 @@ pub(crate) async fn create_table_as(
     parameters: &BoundParameters,
 ) -> Result<Outcome, EngineError> {
     check_clauses(create)?;
-    let name = created_table(context, &create.name)?;
-    if exists(context, &name) {
+    let NewName { schema, name } = created_name(context, create).await?;
+    if exists(context, schema, &name) {
         if create.if_not_exists {
             return Ok(skipped(context, &name, "CREATE TABLE AS"));
         }
@@ -78,15 +81,19 @@ pub(crate) async fn create_table_as(
     if wanted == Rows::None {
         let columns = front_end::table_columns(context, statement, parameters).await?;
         let table = table_of(name, columns)?;
-        context.change(|writes, view| writes.create_table(view, table)).await?;
+        let change = context
+            .change(|writes, view| writes.create_constrained_table(view, (schema, table), Constraints::default()));
+        context.note_on_commit(change.await?.id, create.on_commit);
+        context.end_statement().await?;
         return Ok(Outcome::done("CREATE TABLE AS"));
     }
     let TableOfQuery { columns, mut rows } = front_end::start_table(context, statement, parameters).await?;
-    let mut appender = context.create_and_append(table_of(name, columns)?)?;
+    let mut appender = context.create_and_append(schema, table_of(name, columns)?)?;
     let assignment = Assignment::new(appender.def(), &context.settings());
     while let Some(batch) = rows.next().await {
         appender.append(assignment.convert_all(&batch?)?).await?;
     }
+    context.note_on_commit(appender.def().id, create.on_commit);
     let row_count = context.add_rows(appender).await?;
     Ok(Outcome::done(format!("SELECT {row_count}")))
 }
@@ -100,8 +107,19 @@ fn table_of(name: String, columns: Vec<ColumnDef>) -> Result<NewTable, EngineErr
     Ok(table)
 }
 
-fn exists(context: &StatementContext, table: &str) -> bool {
-    context.snapshot().has_relation(table)
+/// The name of the table, and its schema.
+async fn created_name(context: &StatementContext, create: &CreateTable) -> Result<NewName, EngineError> {
+    let persistence = if create.temporary { Persistence::Temporary } else { Persistence::Lasting };
+    let name = new_name(context, &create.name, persistence).await?;
+    if create.on_commit.is_some() && !context.snapshot().is_temporary(name.schema) {
+        let message = "ON COMMIT can only be used on temporary tables";
+        return Err(EngineError::new(SqlState::InvalidTableDefinition, message));
+    }
+    Ok(name)
+}
+
+fn exists(context: &StatementContext, schema: SchemaId, table: &str) -> bool {
+    context.snapshot().has_relation(schema, table)
 }
 
 /// Tells the client that a table of this name exists.

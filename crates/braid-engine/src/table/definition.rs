@@ -85,13 +85,11 @@ pub(crate) fn multiple_primary_keys(table: &str) -> EngineError {
 pub(crate) fn check_clauses(create: &CreateTable) -> Result<(), EngineError> {
     let refused = [
         (create.or_replace, "CREATE OR REPLACE TABLE"),
-        (create.temporary, "CREATE TEMPORARY TABLE"),
         (create.external, "CREATE EXTERNAL TABLE"),
-        (create.global.is_some() || create.transient || create.volatile, "this kind of table"),
+        (create.global.is_some() && !create.temporary || create.transient || create.volatile, "this kind of table"),
         (create.like.is_some() || create.clone.is_some(), "CREATE TABLE LIKE"),
         (create.inherits.is_some(), "INHERITS"),
         (create.partition_by.is_some() || create.partition_of.is_some(), "partitioning"),
-        (create.on_commit.is_some(), "ON COMMIT"),
         (
             !matches!(create.table_options, CreateTableOptions::None | CreateTableOptions::With(_)),
             "this clause of a table",
@@ -264,7 +262,6 @@ mod tests {
             ("create table t (a int, foreign key (a) references u (b))", "0A000"),
             ("create table t (a serial)", "42704"),
             ("create table t (a int generated always as identity)", "0A000"),
-            ("create temporary table t (a int)", "0A000"),
             ("create table t (like u)", "0A000"),
             ("create table t (a int) partition by range (a)", "0A000"),
             ("create table t (a int) with (fillfactor = 7)", "22023"),

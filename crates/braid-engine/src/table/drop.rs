@@ -1,11 +1,10 @@
 //! DROP TABLE.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use braid_base::TableId;
-use braid_sql::search_path::is_schema;
-use braid_storage::{Catalog, WriteSet};
+use braid_storage::{Catalog, TableDef, WriteSet};
 use sqlparser::ast::ObjectName;
 
 use crate::dependents::{Behavior, Dropped, drop_views_of, drop_with};
@@ -23,30 +22,41 @@ pub(crate) async fn drop_tables(
     behavior: Behavior,
 ) -> Result<Outcome, EngineError> {
     let snapshot = context.snapshot();
-    let mut tables = BTreeSet::new();
+    let mut tables = BTreeMap::new();
     for name in names {
         match (named_table(context, &snapshot, name)?, missing) {
-            (Named::Nothing(schema, table), Missing::Skipped) => context.raise(skipped(schema, &table)),
-            (named, _) => drop(tables.insert(named.into_dropped()?)),
+            (named @ (Named::Nothing(..) | Named::NoSchema(..)), Missing::Skipped) => {
+                if let Err(missing) = named.into_dropped() {
+                    context.raise(Notice::skipping(SqlState::SuccessfulCompletion, missing.message()));
+                }
+            }
+            (named, _) => {
+                let def = named.into_dropped()?;
+                tables.insert(def.id, def);
+            }
         }
     }
     check_sequences(&snapshot, &tables, behavior)?;
-    let ids: Vec<TableId> = tables.iter().filter_map(|name| Some(snapshot.table(name)?.def.id)).collect();
+    let ids: Vec<TableId> = tables.keys().copied().collect();
     let dependents = drop_with(context, &snapshot, Dropped::Relations(&ids), &[], behavior)?;
     let change = |writes: &mut WriteSet, view: &Arc<Catalog>| {
         drop_views_of(writes, view, &dependents)?;
-        tables.iter().try_for_each(|table| writes.drop_table(view, table))
+        ids.iter().try_for_each(|table| writes.drop_table(view, *table))
     };
     context.change(change).await?;
     Ok(Outcome::done("DROP TABLE"))
 }
 
 /// Refuses to drop tables whose sequences are in defaults of others.
-fn check_sequences(catalog: &Catalog, tables: &BTreeSet<String>, behavior: Behavior) -> Result<(), EngineError> {
+fn check_sequences(
+    catalog: &Catalog,
+    tables: &BTreeMap<TableId, Arc<TableDef>>,
+    behavior: Behavior,
+) -> Result<(), EngineError> {
     for known in catalog.sequences() {
-        let owner = known.definition.owner.and_then(|owner| catalog.by_id(owner.table));
-        let Some(table) = owner.map(|owner| &owner.def.name).filter(|name| tables.contains(*name)) else { continue };
-        let others = dependents(catalog, known).filter(|other| !tables.contains(&other.table));
+        let owner = known.definition.owner.and_then(|owner| tables.get(&owner.table));
+        let Some(table) = owner.map(|owner| &owner.name) else { continue };
+        let others = dependents(catalog, known).filter(|other| !tables.contains_key(&other.table));
         let others: Vec<String> = others.map(|other| other.text).collect();
         if !others.is_empty() && behavior == Behavior::Cascade {
             let message = "DROP TABLE … CASCADE of tables whose sequences are in defaults of others is not supported";
@@ -60,13 +70,4 @@ fn check_sequences(catalog: &Catalog, tables: &BTreeSet<String>, behavior: Behav
         }
     }
     Ok(())
-}
-
-/// That a table, or its schema, does not exist.
-fn skipped(schema: Option<String>, table: &str) -> Notice {
-    let what = match schema.filter(|schema| !is_schema(schema)) {
-        Some(schema) => format!("schema \"{schema}\" does not exist"),
-        None => format!("table \"{table}\" does not exist"),
-    };
-    Notice::skipping(SqlState::SuccessfulCompletion, &what)
 }

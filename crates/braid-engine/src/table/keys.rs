@@ -3,7 +3,7 @@
 //! A key that says NOT ENFORCED, or that the session takes for one that does (`braid.accept_unenforced_constraints`), is not kept: of a
 //! primary key its columns are, which have no nulls. All other keys are enforced by the store.
 
-use braid_base::{ColumnId, TableId};
+use braid_base::{ColumnId, SchemaId, TableId};
 use braid_storage::{Catalog, ColumnDef, KEY_COLUMNS_MAX, KEYS_MAX, KeyDef, KeyKind, KeyNulls, is_key_type};
 use sqlparser::ast::{
     ConstraintCharacteristics, Expr, Ident, IndexColumn, NullsDistinctOption, PrimaryKeyConstraint, UniqueConstraint,
@@ -114,7 +114,7 @@ impl WrittenKey {
 /// For columns that there are not or whose types have no order, and names that are taken.
 pub(crate) fn added_keys(
     catalog: &Catalog,
-    table: &str,
+    (schema, table): (SchemaId, &str),
     columns: &[ColumnDef],
     known: &[KeyDef],
     written: &[WrittenKey],
@@ -132,8 +132,8 @@ pub(crate) fn added_keys(
             continue;
         }
         let name = match &key.name {
-            Some(name) => given_name(catalog, &keys, name)?,
-            None => chosen_name(catalog, &keys, table, key),
+            Some(name) => given_name(catalog, schema, &keys, name)?,
+            None => chosen_name(catalog, (schema, table), &keys, key),
         };
         keys.push(KeyDef { id: TableId(0), name, columns: ids, kind: key.kind, nulls: key.nulls });
     }
@@ -164,15 +164,15 @@ pub(crate) fn check_key_type(name: &str, column: &ColumnDef) -> Result<(), Engin
     Err(EngineError::unsupported(format!("column \"{name}\" is of type {shown}, of which keys are not supported")))
 }
 
-fn given_name(catalog: &Catalog, keys: &[KeyDef], name: &str) -> Result<String, EngineError> {
-    match is_taken(catalog, keys, name) {
+fn given_name(catalog: &Catalog, schema: SchemaId, keys: &[KeyDef], name: &str) -> Result<String, EngineError> {
+    match is_taken(catalog, schema, keys, name) {
         true => Err(EngineError::new(SqlState::DuplicateTable, format!("relation \"{name}\" already exists"))),
         false => Ok(name.to_owned()),
     }
 }
 
 /// `table_pkey` or `table_column_column_key`; with a number if the name is taken.
-fn chosen_name(catalog: &Catalog, keys: &[KeyDef], table: &str, key: &WrittenKey) -> String {
+fn chosen_name(catalog: &Catalog, (schema, table): (SchemaId, &str), keys: &[KeyDef], key: &WrittenKey) -> String {
     let columns = key.columns.join("_");
     let (column, label) = match key.kind {
         KeyKind::Primary => (None, "pkey"),
@@ -181,11 +181,11 @@ fn chosen_name(catalog: &Catalog, keys: &[KeyDef], table: &str, key: &WrittenKey
     };
     let numbers = std::iter::once(String::new()).chain((1..).map(|number: u32| number.to_string()));
     let mut names = numbers.map(|number| shortened(table, column, &format!("{label}{number}")));
-    names.find(|name| !is_taken(catalog, keys, name)).unwrap_or_default()
+    names.find(|name| !is_taken(catalog, schema, keys, name)).unwrap_or_default()
 }
 
-fn is_taken(catalog: &Catalog, keys: &[KeyDef], name: &str) -> bool {
-    catalog.has_relation(name) || keys.iter().any(|key| key.name == name)
+fn is_taken(catalog: &Catalog, schema: SchemaId, keys: &[KeyDef], name: &str) -> bool {
+    catalog.has_relation(schema, name) || keys.iter().any(|key| key.name == name)
 }
 
 fn check_plain(what: &str, has_more: bool) -> Result<(), EngineError> {

@@ -22,7 +22,7 @@ pub(crate) mod keys;
 mod storage_parameters;
 mod truncate;
 
-pub(crate) use crate::table_names::Missing;
+pub(crate) use crate::table_names::{Missing, Persistence};
 pub(crate) use alter::alter_table;
 pub(crate) use create::{Rows, create_table, create_table_as};
 pub(crate) use drop::drop_tables;

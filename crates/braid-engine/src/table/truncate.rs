@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use braid_base::TableId;
 use braid_storage::{Catalog, SequenceState, StoreError, WriteSet};
 use sqlparser::ast::{Truncate, TruncateIdentityOption};
 
@@ -26,7 +27,7 @@ pub(crate) async fn truncate(context: &StatementContext, truncate: &Truncate) ->
     }
     let restarts = matches!(truncate.identity, Some(TruncateIdentityOption::Restart));
     let change = context.change(|writes, view| {
-        tables.iter().try_for_each(|table| writes.truncate_table(view, table))?;
+        tables.iter().try_for_each(|table| writes.truncate_table(view, *table))?;
         if restarts { restart_sequences(writes, view, &tables) } else { Ok(()) }
     });
     change.await?;
@@ -34,11 +35,9 @@ pub(crate) async fn truncate(context: &StatementContext, truncate: &Truncate) ->
 }
 
 /// RESTART IDENTITY: the sequences of the tables' columns begin anew, when the transaction commits.
-fn restart_sequences(writes: &mut WriteSet, view: &Catalog, tables: &BTreeSet<String>) -> Result<(), StoreError> {
-    let of_tables = view.sequences().filter(|known| {
-        let owner = known.definition.owner.and_then(|owner| view.by_id(owner.table));
-        owner.is_some_and(|owner| tables.contains(&owner.def.name))
-    });
+fn restart_sequences(writes: &mut WriteSet, view: &Catalog, tables: &BTreeSet<TableId>) -> Result<(), StoreError> {
+    let of_tables =
+        view.sequences().filter(|known| known.definition.owner.is_some_and(|owner| tables.contains(&owner.table)));
     let restarted: Vec<_> = of_tables.map(|known| (*known.definition).clone()).collect();
     if restarted.is_empty() {
         return Ok(());

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
+use braid_base::SchemaId;
 use braid_storage::{Catalog, StoreError, ViewChanges, ViewDef};
 
-use super::definition::definition;
+use super::definition::{definition, public_name};
 use super::replacement::check_replacement;
 use crate::front_end::ViewQuery;
 use crate::statement::{CreateForm, CreateView};
 use crate::statement_context::StatementContext;
-use crate::table_names::created_table;
 use crate::{EngineError, Outcome, SqlState, Statement};
 
 /// `CREATE [OR REPLACE] VIEW name (columns) AS query`
@@ -24,7 +24,7 @@ pub(super) async fn create_view(
     if let Some(what) = create.unsupported {
         return Err(EngineError::unsupported(format!("{what} is not supported")));
     }
-    let name = created_table(context, &create.name)?;
+    let name = public_name(context, &create.name).await?;
     let query = ViewQuery::of(context, statement).await?;
     let view = definition(context, statement, create, name, query)?;
     let may_replace = create.form == CreateForm::OrReplace;
@@ -57,10 +57,12 @@ fn replaced<'c>(catalog: &'c Catalog, name: &str, may_replace: bool) -> Result<O
     let known = catalog.view(name);
     match known.filter(|view| !view.is_materialized()) {
         Some(view) if may_replace => Ok(Some(view)),
-        None if may_replace && catalog.has_relation(name) => {
+        None if may_replace && catalog.has_relation(SchemaId::PUBLIC, name) => {
             Err(EngineError::new(SqlState::WrongObjectType, format!("\"{name}\" is not a view")))
         }
-        _ if catalog.has_relation(name) => Err(StoreError::TableExists { table: name.to_owned() }.into()),
+        _ if catalog.has_relation(SchemaId::PUBLIC, name) => {
+            Err(StoreError::TableExists { table: name.to_owned() }.into())
+        }
         _ => Ok(None),
     }
 }

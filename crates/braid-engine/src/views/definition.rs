@@ -2,17 +2,19 @@
 
 use std::collections::HashSet;
 
-use braid_base::TableId;
+use braid_base::{SchemaId, TableId};
 use braid_sql::SqlType;
 use braid_sql::functions::SessionFacts;
 use braid_sql::pg_catalog::TypeId;
 use braid_sql::types::type_names::format_type;
 use braid_storage::{VIEW_TEXT_BYTES_MAX, ViewColumn, ViewDef, ViewKind, ViewSize};
+use sqlparser::ast::ObjectName;
 
 use crate::front_end::{StatementFacts, ViewQuery};
 use crate::names::fold;
 use crate::statement::CreateView;
 use crate::statement_context::StatementContext;
+use crate::table_names::{NewName, Persistence, new_name};
 use crate::{EngineError, SqlState, Statement};
 
 /// The definition of a view, which has no id yet.
@@ -71,4 +73,16 @@ fn columns_of(create: &CreateView, made: Vec<(String, SqlType)>) -> Result<Vec<V
         columns.push(ViewColumn { name, query_name: own, type_oid: sql_type.id.oid(), modifier: sql_type.modifier });
     }
     Ok(columns)
+}
+
+/// The name of a view that is to be created: in `public`.
+///
+/// # Errors
+/// For other schemas (0A000).
+pub(super) async fn public_name(context: &StatementContext, name: &ObjectName) -> Result<String, EngineError> {
+    let NewName { schema, name } = new_name(context, name, Persistence::Lasting).await?;
+    match schema {
+        SchemaId::PUBLIC => Ok(name),
+        _ => Err(EngineError::unsupported("views in other schemas than public are not supported")),
+    }
 }

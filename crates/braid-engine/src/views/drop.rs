@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use braid_base::TableId;
-use braid_sql::search_path::is_schema;
 use braid_storage::{Catalog, ViewDef};
 use sqlparser::ast::{ObjectName, ObjectType};
 
@@ -97,7 +96,7 @@ pub(super) fn found(
         Named::System(name, SystemKind::View) if wanted == Wanted::Plain => Err(no_permission(&name)),
         Named::System(name, SystemKind::View) => no_view(&name, "Use DROP VIEW to remove a view."),
         Named::System(name, SystemKind::Table) => no_view(&name, "Use DROP TABLE to remove a table."),
-        Named::Nothing(Some(schema), _) if !is_schema(&schema) => {
+        Named::NoSchema(schema, _) => {
             Ok(Err((SqlState::InvalidSchemaName, format!("schema \"{schema}\" does not exist"))))
         }
         Named::Nothing(_, name) => Ok(Err((SqlState::UndefinedTable, format!("{shown} \"{name}\" does not exist")))),

@@ -5,12 +5,12 @@
 
 use std::sync::Arc;
 
-use braid_base::TableId;
+use braid_base::{SchemaId, TableId};
 use braid_sql::syntax::{SqlDialect, parser_of};
 use braid_storage::{Catalog, ColumnDef, NewTable, StoreError, TableAppender, ViewDef, ViewKind, WriteSet};
 use sqlparser::ast::Query;
 
-use super::definition::definition;
+use super::definition::{definition, public_name};
 use super::drop::{Wanted, found};
 use crate::bound_parameters::BoundParameters;
 use crate::dml::assignment::Assignment;
@@ -18,7 +18,6 @@ use crate::front_end::{self, REFRESHED_SCHEMA, StoredIn, StoredRows, TableOfQuer
 use crate::notices::Notice;
 use crate::statement::{CreateView, RefreshView};
 use crate::statement_context::StatementContext;
-use crate::table_names::created_table;
 use crate::{EngineError, Outcome, SqlState, Statement};
 
 /// `CREATE MATERIALIZED VIEW [IF NOT EXISTS] name (columns) AS query [WITH [NO] DATA]`
@@ -34,8 +33,8 @@ pub(super) async fn create(
     if let Some(what) = create.unsupported {
         return Err(EngineError::unsupported(format!("{what} is not supported")));
     }
-    let name = created_table(context, &create.name)?;
-    if context.snapshot().has_relation(&name) {
+    let name = public_name(context, &create.name).await?;
+    if context.snapshot().has_relation(SchemaId::PUBLIC, &name) {
         let exists = EngineError::from(StoreError::TableExists { table: name });
         if !if_not_exists {
             return Err(exists);
@@ -55,7 +54,8 @@ pub(super) async fn create(
         return Ok(Outcome::done("CREATE MATERIALIZED VIEW"));
     }
     let TableOfQuery { columns, rows } = front_end::start_table(context, statement, &BoundParameters::none()).await?;
-    let appender = filled(context, context.create_and_append(table_of(&view, columns))?, rows).await?;
+    let appender =
+        filled(context, context.create_and_append(SchemaId::PUBLIC, table_of(&view, columns))?, rows).await?;
     let id = appender.def().id;
     let change = |writes: &mut WriteSet, seen: &Arc<Catalog>| Ok(put(writes, seen, &view, id, true)?);
     let row_count = context.change_and_add(appender, change).await?;

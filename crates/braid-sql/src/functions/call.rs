@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::input::time_zones::TimeZone;
 
 use super::numbers::random::SessionRandom;
+use crate::SearchPath;
 use crate::SqlError;
 use crate::pg_catalog::TypeId;
 use crate::types::SqlType;
@@ -34,6 +35,10 @@ pub trait SessionFacts: fmt::Debug {
     /// Relations, schemas and roles by name and number; `None` where there are none.
     fn objects(&self) -> Option<Arc<dyn ObjectNames>> {
         None
+    }
+    /// The schemas that names without one are looked up in.
+    fn search_path(&self) -> SearchPath {
+        self.setting("search_path").map_or_else(SearchPath::default, |path| SearchPath::of(&path))
     }
     /// The generator of `random()`; `None` where nothing is drawn.
     fn random(&self) -> Option<&SessionRandom> {

@@ -3,13 +3,15 @@
 use super::{Call, Implementations};
 use crate::pg_catalog::TypeId;
 use crate::values::ArrayValue;
-use crate::{SearchPath, SqlError, SqlState, Value};
+use crate::{SqlError, SqlState, Value};
 
-/// Functions of the session. There is one schema of tables, `public`.
+/// Functions of the session.
 pub const FUNCTIONS: Implementations = &[
     ("pgsql_version", version),
     ("current_database", |_, call| Ok(Value::text(call.session.database()))),
-    ("current_schema", |_, call| Ok(search_path(call).creation_schema().map_or(Value::Null, Value::text))),
+    ("current_schema", |_, call| {
+        Ok(call.session.search_path().listed().first().map_or(Value::Null, |first| Value::text(first.as_str())))
+    }),
     ("current_schemas", current_schemas),
     ("current_user", |_, call| Ok(Value::text(call.session.user()))),
     ("session_user", |_, call| Ok(Value::text(call.session.user()))),
@@ -32,14 +34,12 @@ fn version(_: &[Value], call: &Call<'_>) -> Result<Value, SqlError> {
 
 /// The schemas of `search_path` that exist, with the implicit one if the argument says so.
 fn current_schemas(args: &[Value], call: &Call<'_>) -> Result<Value, SqlError> {
-    let path = search_path(call);
-    let schemas = if args[0].as_bool() { path.searched().collect() } else { path.listed().to_vec() };
-    let names = schemas.into_iter().map(Value::text).collect();
+    let path = call.session.search_path();
+    let names = match args[0].as_bool() {
+        true => path.searched().map(Value::text).collect(),
+        false => path.listed().iter().map(|schema| Value::text(schema.as_str())).collect(),
+    };
     Ok(Value::Array(ArrayValue::of(TypeId::NAME, names).into()))
-}
-
-fn search_path(call: &Call<'_>) -> SearchPath {
-    call.session.setting("search_path").map_or_else(SearchPath::default, |path| SearchPath::of(&path))
 }
 
 /// A setting as SHOW prints it.

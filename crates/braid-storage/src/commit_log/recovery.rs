@@ -22,6 +22,8 @@ pub(crate) struct Recovered {
     pub(crate) record_count: usize,
     /// Bytes of the logs.
     pub(crate) log_bytes: u64,
+    /// Whether temporary tables were left out of the state.
+    pub(crate) is_reduced: bool,
 }
 
 /// The end of a log.
@@ -40,7 +42,7 @@ impl Recovered {
     /// Whether the manifest is not the newest state, or not all of it.
     pub(crate) fn needs_checkpoint(&self) -> bool {
         let is_current = self.log.is_some_and(|log| !log.is_torn && log.number == self.manifest.log_number);
-        !is_current || self.record_count > 0
+        !is_current || self.record_count > 0 || self.is_reduced
     }
 }
 
@@ -51,7 +53,7 @@ impl Recovered {
 pub(crate) fn recover(directory: &DataDirectory, mut manifest: Manifest) -> Result<Recovered, StoreError> {
     let first = manifest.log_number;
     if first == 0 {
-        return Ok(Recovered { manifest, log: None, record_count: 0, log_bytes: 0 });
+        return Ok(Recovered { manifest, log: None, record_count: 0, log_bytes: 0, is_reduced: false });
     }
     let (mut record_count, mut log_bytes, mut log) = (0, 0, None::<LogEnd>);
     for (number, expected) in logs_from(directory, first)?.into_iter().zip(first..) {
@@ -76,7 +78,7 @@ pub(crate) fn recover(directory: &DataDirectory, mut manifest: Manifest) -> Resu
         log = Some(LogEnd { number, end: contents.end, length: bytes.len() as u64, is_torn: contents.is_torn });
     }
     manifest.validate().map_err(|what| fault(&directory.log(first), LogFault::State(what)))?;
-    Ok(Recovered { manifest, log, record_count, log_bytes })
+    Ok(Recovered { manifest, log, record_count, log_bytes, is_reduced: false })
 }
 
 /// Whether a log was not made to its end: what a checkpoint leaves that the power cut off. The log before goes on.

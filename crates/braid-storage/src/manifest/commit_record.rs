@@ -9,6 +9,7 @@
 //! | 4 | next table id |
 //! | 4 | next oid of a type |
 //! | 1 | 0, or 1 if the enumerated types follow, because they have changed |
+//! | 1 | 0, or 1 if the schemas but `public` follow, because they have changed |
 //! | 1 | 0, or 1 if the sequences follow, because one has changed or has numbers reserved |
 //! | 1 | 0, or 1 if the views follow, because they have changed |
 //! | 4 | number of tables that are dropped; then 4 bytes each, the id |
@@ -26,23 +27,25 @@
 //! | 4 | number of chunks with more deleted rows than before; then each of them, as in `deleted_rows_section`, with the rows that are newly deleted |
 //! | | of each column: 1 byte: 0 its sketch stays, 1 it is united with the sketch that follows, 2 it is replaced by the sketch that follows |
 //!
-//! Columns that an altered table has no more take their segments with them. The sketches of an altered table are all replaced.
+//! Tables and sequences of schemas that are not among those that follow are dropped. Columns that an altered table has no more take their segments with them. The sketches of an altered table are all replaced.
 //!
 //! Invariant: [`Manifest::apply`] is total. Any bytes give a next state, whose tables are checked each by itself, or a typed error.
 
 use std::sync::Arc;
 
 use braid_base::enum_types::{FIRST_TYPE_OID, TYPE_OID_END};
-use braid_base::{ChunkId, EnumType, TableId};
+use braid_base::{ChunkId, EnumType, SchemaId, TableId};
 
 use super::byte_reader::ByteReader;
 use super::deleted_rows_section::{put_rows, take_rows};
+use super::schema_section::{decode_schemas, put_schemas};
 use super::sequence_section::{decode_sequences, put_sequences};
 use super::sketch_section::{put_sketch, take_sketch};
 use super::table_section::{put_chunk, put_definition, take_chunk, take_definition};
 use super::type_section::{decode_types, encode_types};
 use super::view_section::{decode_views, put_views};
 use super::{FORMAT_VERSION, Manifest, ManifestChunk, ManifestError, ManifestTable, NextIds};
+use crate::schemas::SchemaDef;
 use crate::sequences::{SequenceDef, SequenceState};
 use crate::{DeletedRows, DistinctSketch, TableDef, ViewDef};
 
@@ -55,6 +58,8 @@ pub struct CommitRecord {
     pub next_ids: NextIds,
     /// All enumerated types, if they have changed.
     pub types: Option<Vec<Arc<EnumType>>>,
+    /// All schemas but `public`, if they have changed.
+    pub schemas: Option<Vec<Arc<SchemaDef>>>,
     /// All sequences, and where they stand after a crash, if that has changed.
     pub sequences: Option<Vec<(Arc<SequenceDef>, SequenceState)>>,
     /// All views, if they have changed.
@@ -106,6 +111,10 @@ impl CommitRecord {
         out.push(self.types.is_some().into());
         if let Some(types) = &self.types {
             out.extend_from_slice(&encode_types(self.next_ids.type_oid, types.iter().map(Arc::as_ref)));
+        }
+        out.push(self.schemas.is_some().into());
+        if let Some(schemas) = &self.schemas {
+            put_schemas(&mut out, schemas.iter().map(Arc::as_ref));
         }
         out.push(self.sequences.is_some().into());
         if let Some(sequences) = &self.sequences {
@@ -202,6 +211,9 @@ impl Manifest {
             self.types = types;
         }
         if take_flag(&mut reader)? {
+            self.schemas = decode_schemas(&mut reader, self.next_ids.table)?;
+        }
+        if take_flag(&mut reader)? {
             self.sequences = decode_sequences(&mut reader, self.next_ids.table)?;
         }
         if take_flag(&mut reader)? {
@@ -218,7 +230,16 @@ impl Manifest {
         if reader.remaining() != 0 {
             return Err(reader.malformed(format!("{} bytes after the last table", reader.remaining())));
         }
+        self.drop_outside_schemas();
         Ok(())
+    }
+
+    /// What is in a schema that is gone goes with it: a state that was opened has left out the temporary schemas before it.
+    fn drop_outside_schemas(&mut self) {
+        let schemas = &self.schemas;
+        let is_kept = |schema: SchemaId| schema == SchemaId::PUBLIC || schemas.iter().any(|known| known.id == schema);
+        self.tables.retain(|table| is_kept(table.def.schema));
+        self.sequences.retain(|known| is_kept(known.def.schema));
     }
 
     fn find(&self, id: TableId) -> Result<usize, usize> {

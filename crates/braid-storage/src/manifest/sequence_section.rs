@@ -9,7 +9,8 @@
 //! | width | meaning |
 //! |---|---|
 //! | 4 | id; below the next table id, and no table has it |
-//! | string | name, 1 to 255 bytes; sequences and tables have different names |
+//! | 4 | id of its schema |
+//! | string | name, 1 to 255 bytes; the sequences and tables of a schema have different names |
 //! | 1 | type of its numbers: 2 smallint, 3 integer, 4 bigint |
 //! | 8 | first number |
 //! | 8 | increment, not 0 |
@@ -23,15 +24,15 @@
 
 use std::collections::HashSet;
 
-use braid_base::{ColumnId, TableId};
+use braid_base::{ColumnId, SchemaId, TableId};
 
 use super::byte_reader::ByteReader;
 use super::table_section::put_string;
 use crate::ManifestError;
 use crate::sequences::{SequenceDef, SequenceOwner, SequenceState, SequenceType, SequenceUse};
 
-/// The smallest sequence: id, an empty name, type, six numbers, flags.
-const SEQUENCE_BYTES_MIN: usize = 4 + 4 + 1 + 6 * 8 + 1;
+/// The smallest sequence: two ids, an empty name, type, six numbers, flags.
+const SEQUENCE_BYTES_MIN: usize = 4 + 4 + 4 + 1 + 6 * 8 + 1;
 
 const IS_CALLED: u8 = 1;
 const CYCLES: u8 = 2;
@@ -54,6 +55,7 @@ pub(crate) fn put_sequences<'a>(
     out.extend_from_slice(&(sequences.len() as u32).to_le_bytes());
     for (def, state) in sequences {
         out.extend_from_slice(&def.id.0.to_le_bytes());
+        out.extend_from_slice(&def.schema.0.to_le_bytes());
         put_string(out, &def.name);
         out.push(match def.value_type {
             SequenceType::SmallInt => 2,
@@ -91,7 +93,7 @@ pub(super) fn decode_sequences(
         if id.0 >= next_table_id || sequences.last().is_some_and(|last| last.def.id >= id) {
             return Err(reader.malformed(format!("sequence id {id} is out of order")));
         }
-        if !names.insert(sequence.def.name.clone()) {
+        if !names.insert((sequence.def.schema, sequence.def.name.clone())) {
             return Err(reader.malformed(format!("two sequences are called \"{}\"", sequence.def.name)));
         }
         sequences.push(sequence);
@@ -100,7 +102,7 @@ pub(super) fn decode_sequences(
 }
 
 fn take_sequence(reader: &mut ByteReader<'_>) -> Result<ManifestSequence, ManifestError> {
-    let (id, name) = (TableId(reader.u32()?), reader.string()?);
+    let (id, schema, name) = (TableId(reader.u32()?), SchemaId(reader.u32()?), reader.string()?);
     let value_type = match reader.u8()? {
         2 => SequenceType::SmallInt,
         3 => SequenceType::Integer,
@@ -121,7 +123,7 @@ fn take_sequence(reader: &mut ByteReader<'_>) -> Result<ManifestSequence, Manife
         Some(usage) => Some(SequenceOwner { table: TableId(reader.u32()?), column: ColumnId(reader.u16()?), usage }),
     };
     let cycles = flags & CYCLES != 0;
-    let def = SequenceDef { id, name, value_type, start, increment, min, max, cache, cycles, owner };
+    let def = SequenceDef { id, schema, name, value_type, start, increment, min, max, cache, cycles, owner };
     if let Err(reason) = def.validate() {
         return Err(reader.malformed(format!("sequence \"{}\": {reason}", def.name)));
     }

@@ -11,6 +11,7 @@
 //! | 2 | from version 5 on: next column id |
 //! | 2 | number of columns; then each column |
 //! | 2 | number of primary key columns; then 2 bytes each, the column's id |
+//! | 4 | from version 6 on: id of its schema |
 //! | 2 | from version 6 on: number of check constraints; then each, in the form of `constraint_section` |
 //! | 2 | from version 6 on: number of enforced keys; then each, in the form of `constraint_section` |
 //! | 4 | number of chunks; then each chunk |
@@ -57,7 +58,7 @@
 
 use std::sync::Arc;
 
-use braid_base::{CHUNK_ROWS, ChunkId, ColumnId, EnumTypeRef, SEGMENT_ALIGN_BYTES, TableId};
+use braid_base::{CHUNK_ROWS, ChunkId, ColumnId, EnumTypeRef, SEGMENT_ALIGN_BYTES, SchemaId, TableId};
 
 use super::byte_reader::ByteReader;
 use super::constraint_section::{put_checks, put_keys, take_checks, take_keys};
@@ -65,7 +66,7 @@ use super::deleted_rows_section::{put_deleted_rows, take_deleted_rows};
 use super::missing_value::{put_missing_value, take_missing_value};
 use super::scalars::{is_of, put_scalar, take_scalar};
 use super::sketch_section::{put_sketch, take_sketch};
-use super::{ManifestChunk, ManifestError, ManifestTable};
+use super::{ManifestChunk, ManifestError, ManifestTable, SCHEMAS_SINCE};
 use crate::checksum::checksum;
 use crate::data_file_header::{DATA_FILE_HEADER_BYTES, DataFileId};
 use crate::types::NUMERIC_PRECISION_MAX;
@@ -166,6 +167,7 @@ pub(super) fn put_definition(out: &mut Vec<u8>, def: &TableDef) {
     for column in &def.primary_key {
         out.extend_from_slice(&column.0.to_le_bytes());
     }
+    out.extend_from_slice(&def.schema.0.to_le_bytes());
     put_checks(out, &def.checks);
     put_keys(out, &def.keys);
 }
@@ -212,9 +214,10 @@ pub(super) fn take_definition(
     for _ in 0..key_count {
         primary_key.push(ColumnId(reader.u16()?));
     }
+    let schema = if version < SCHEMAS_SINCE { SchemaId::PUBLIC } else { SchemaId(reader.u32()?) };
     let checks = if version < CHECKS_SINCE { Vec::new() } else { take_checks(reader)? };
     let keys = if version < KEYS_SINCE { Vec::new() } else { take_keys(reader)? };
-    let def = TableDef { id, name, columns, primary_key, next_column_id, checks, keys };
+    let def = TableDef { id, schema, name, columns, primary_key, next_column_id, checks, keys };
     match def.validate() {
         Ok(()) => Ok(def),
         Err(what) => Err(reader.malformed(format!("table \"{}\": {what}", def.name))),

@@ -1,7 +1,7 @@
 //! Round trips, damage, and forgeries whose checksum holds.
 
 use braid_base::enum_types::{EnumLabel, EnumType, FIRST_TYPE_OID, TYPE_OID_END};
-use braid_base::{CHUNK_ROWS, ColumnId, EnumTypeRef, Random, SeededRandom, TableId};
+use braid_base::{CHUNK_ROWS, ColumnId, EnumTypeRef, Random, SchemaId, SeededRandom, TableId};
 use braid_testing::cases;
 
 use super::*;
@@ -14,6 +14,7 @@ mod columns;
 mod keys;
 mod old_versions;
 mod records;
+mod schemas;
 mod sequences;
 mod views;
 
@@ -129,7 +130,8 @@ fn random_table(id: u32, sequence: u64, random: &mut SeededRandom) -> ManifestTa
     let primary_key = if random.chance(1, 2) { vec![ColumnId(0)] } else { Vec::new() };
     let next_column_id = columns.len() as u16;
     let (id, name, checks) = (TableId(id), format!("table {id}"), random_checks(random));
-    let def = TableDef { id, name, columns, primary_key, next_column_id, checks, keys: Vec::new() };
+    let schema = SchemaId::PUBLIC;
+    let def = TableDef { id, schema, name, columns, primary_key, next_column_id, checks, keys: Vec::new() };
     let chunks: Vec<ManifestChunk> = (0..random.below(5) as u32)
         .map(|i| {
             let row_count = 1 + random.below(CHUNK_ROWS as u64) as u32;
@@ -158,11 +160,22 @@ fn random_manifest(random: &mut SeededRandom) -> Manifest {
     }
     tables.iter_mut().for_each(|table| table.def.keys = keys::random_keys(&table.def, random));
     let next_ids = NextIds { table: NEXT_IDS.table + 100, type_oid: FIRST_TYPE_OID + 400, ..NEXT_IDS };
-    let sequences = (0..random.below(4) as u32).map(|i| sequences::random_sequence(2 * i, random)).collect();
+    let mut sequences: Vec<_> =
+        (0..random.below(4) as u32).map(|i| sequences::random_sequence(2 * i, random)).collect();
     let log_number = random.next_u64();
-    let mut manifest = Manifest { sequence, next_ids, log_number, types, sequences, views: Vec::new(), tables };
+    let (schemas, views) = (schemas::random_schemas(random), Vec::new());
+    let mut manifest =
+        Manifest { sequence, next_ids, log_number, types, schemas, sequences: Vec::new(), views, tables };
     manifest.views = views::random_views(&manifest, random);
-    manifest
+    let mut any_schema = || match random.below(1 + manifest.schemas.len() as u64) as usize {
+        0 => SchemaId::PUBLIC,
+        at => manifest.schemas[at - 1].id,
+    };
+    let is_view = |id: TableId| manifest.views.iter().any(|view| view.id == id);
+    let others = manifest.tables.iter_mut().filter(|table| !is_view(table.def.id));
+    others.for_each(|table| table.def.schema = any_schema());
+    sequences.iter_mut().for_each(|known| known.def.schema = any_schema());
+    Manifest { sequences, ..manifest }
 }
 
 const NEXT_IDS: NextIds = NextIds { file: 1000, table: 10, type_oid: FIRST_TYPE_OID };
@@ -174,6 +187,7 @@ fn manifest_of(table: ManifestTable) -> Manifest {
         next_ids: NEXT_IDS,
         log_number: 0,
         types: Vec::new(),
+        schemas: Vec::new(),
         sequences: Vec::new(),
         views: Vec::new(),
         tables: vec![table],
@@ -308,7 +322,9 @@ fn forged_relations_are_refused() {
     };
     refused("table id not given out", &|m| m.next_ids.table = m.tables[last].def.id.0);
     refused("file id not given out", &|m| m.next_ids.file = 11);
-    refused("twice the same name", &|m| m.tables[1].def.name = m.tables[0].def.name.clone());
+    refused("twice the same name", &|m| {
+        (m.tables[1].def.name, m.tables[1].def.schema) = (m.tables[0].def.name.clone(), m.tables[0].def.schema);
+    });
     refused("twice the same id", &|m| m.tables[1].def.id = m.tables[0].def.id);
     refused("newer than its manifest", &|m| m.tables[0].sequence = m.sequence + 1);
     refused("chunk id not given out", &|m| m.tables[with_chunks].next_chunk_id = 3);
@@ -478,7 +494,9 @@ fn forged_types_are_refused() {
     refused("twice the same name", &|m| m.types[1].name = m.types[0].name.clone());
     refused("an array type called like a type", &|m| m.types[1].array_name = m.types[0].name.clone());
     refused("no name", &|m| m.types[0].name.clear());
-    refused("a table called like a type", &|m| m.tables[0].def.name = m.types[1].name.clone());
+    refused("a table called like a type", &|m| {
+        (m.tables[0].def.name, m.tables[0].def.schema) = (m.types[1].name.clone(), SchemaId::PUBLIC);
+    });
     refused("labels out of order", &|m| m.types[0].labels.reverse());
     refused("twice the same key", &|m| m.types[0].labels[1].key = 1);
     refused("twice the same label", &|m| m.types[0].labels[1].text = "a".into());

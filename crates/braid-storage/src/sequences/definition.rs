@@ -1,6 +1,6 @@
 //! What a sequence is, and the numbers that follow in it.
 
-use braid_base::{ColumnId, TableId};
+use braid_base::{ColumnId, SchemaId, TableId};
 
 use crate::StoreError;
 use crate::table::NAME_BYTES_MAX;
@@ -21,7 +21,9 @@ pub enum SequenceType {
 pub struct SequenceDef {
     /// Identity, not given out twice, neither to a table.
     pub id: TableId,
-    /// Name as stored. No table has it.
+    /// The schema that it is in.
+    pub schema: SchemaId,
+    /// Name as stored. No table of the schema has it.
     pub name: String,
     /// The type of its numbers.
     pub value_type: SequenceType,
@@ -189,6 +191,7 @@ mod tests {
     fn sequence(increment: i64, (min, max): (i64, i64), cache: i64) -> SequenceDef {
         SequenceDef {
             id: TableId(1),
+            schema: SchemaId::PUBLIC,
             name: "s".to_owned(),
             value_type: SequenceType::BigInt,
             start: min,

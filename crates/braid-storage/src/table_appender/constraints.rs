@@ -120,14 +120,15 @@ mod tests {
     use std::sync::Arc;
 
     use arrow::array::Int32Array;
-    use braid_base::TableId;
+    use braid_base::{SchemaId, TableId};
 
     use super::*;
 
     fn table(column_type: ColumnType, nullable: bool) -> TableDef {
         let columns = vec![ColumnDef { nullable, ..ColumnDef::new("c", column_type) }];
         let (id, name, primary_key, checks) = (TableId(1), "t".to_owned(), Vec::new(), Vec::new());
-        TableDef { id, name, columns, primary_key, next_column_id: 1, checks, keys: Vec::new() }
+        let schema = SchemaId::PUBLIC;
+        TableDef { id, schema, name, columns, primary_key, next_column_id: 1, checks, keys: Vec::new() }
     }
 
     fn check(column_type: ColumnType, nullable: bool, name: &str, array: impl Array + 'static) -> Result<(), String> {

@@ -59,7 +59,7 @@ impl WriteSet {
         Box::pin(async move {
             let table = || def.name.clone();
             let shown = view.by_id(def.id).ok_or_else(|| StoreError::UnknownTable { table: table() })?;
-            if view.table(&def.name).is_some_and(|named| named.def.id != def.id) {
+            if view.table_in(def.schema, &def.name).is_some_and(|named| named.def.id != def.id) {
                 return Err(StoreError::TableExists { table: table() });
             }
             def.validate().map_err(|reason| StoreError::InvalidTable { table: table(), reason })?;

@@ -91,7 +91,7 @@ impl WriteSet {
     /// Whether a table, sequence, view or type may get a name that it did not have: others may have taken it.
     fn may_name(&self) -> bool {
         let is_any = self.types.is_some() || self.sequences.has_changes() || self.views.is_some();
-        is_any || self.tables.values().any(TableWrites::may_name)
+        is_any || !self.schemas.is_empty() || self.tables.values().any(TableWrites::may_name)
     }
 
     /// The next state.
@@ -101,6 +101,9 @@ impl WriteSet {
         let (mut added, mut removed) = (Vec::new(), Vec::new());
         if let Some(types) = &self.types {
             catalog.set_types(types.committed_on(newest.types_by_oid())?);
+        }
+        if !self.schemas.is_empty() {
+            catalog.set_schemas(self.schemas.committed_on(newest.schemas_by_id())?);
         }
         if let Some(views) = &self.views {
             catalog.set_views(views.committed_on(newest.views().by_id())?);
@@ -115,7 +118,7 @@ impl WriteSet {
             catalog.remove(*id);
         }
         for (id, writes) in self.tables.iter().filter(|table| !is_gone(table)) {
-            if writes.may_name() && catalog.table(&writes.def.name).is_some() {
+            if writes.may_name() && catalog.table_in(writes.def.schema, &writes.def.name).is_some() {
                 return Err(StoreError::TableExists { table: writes.def.name.clone() });
             }
             let written = written.remove(id).expect("each table's rows are written");
@@ -134,6 +137,12 @@ impl WriteSet {
         }
         if self.may_name() {
             catalog.check_names()?;
+        }
+        if self.changes_lasting_names(newest) {
+            catalog.note_changed_names();
+        }
+        if self.schemas.has_lasting() {
+            catalog.note_changed_schemas();
         }
         if let Some(known) =
             self.types.iter().flat_map(|types| types.removed()).find(|known| is_used(&catalog, known.id))

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use braid_base::TableId;
+use braid_base::{SchemaId, TableId};
 
 use super::WriteSet;
 use crate::StoreError;
 use crate::catalog::{Catalog, CatalogSequence};
 use crate::sequence_changes::SequenceChanges;
-use crate::sequences::{SequenceCounter, SequenceScope, SequenceState};
+use crate::sequences::{SequenceCounter, SequenceDef, SequenceScope, SequenceState};
 
 type Sequences = BTreeMap<TableId, CatalogSequence>;
 
@@ -35,6 +35,15 @@ impl SequenceEdits {
     /// Whether a sequence is created, altered or dropped.
     pub(super) fn has_changes(&self) -> bool {
         self.changes.is_some()
+    }
+
+    /// The sequences that are created, altered or dropped, as they were and as they are to be.
+    pub(super) fn touched(&self) -> impl Iterator<Item = Arc<SequenceDef>> {
+        let of_changes = |changes: &'_ Changes| -> Vec<_> {
+            let all = changes.before.iter().chain(&changes.after);
+            all.filter(|(id, _)| changes.is_touched(id)).map(|(_, known)| Arc::clone(&known.definition)).collect()
+        };
+        self.changes.iter().flat_map(of_changes)
     }
 
     /// The sequences without these changes: those that are not changed, as `view` shows them, and the others before the first change.
@@ -105,10 +114,11 @@ impl Changes {
             // Numbers of the definition before are not reserved by the next one.
             known.reserved = if keeps_counter { known.counter.give_up_reserved() } else { known.counter.reserved() };
         }
-        let mut names: Vec<&str> = sequences.values().map(|known| &*known.definition.name).collect();
+        let names = sequences.values().map(|known| (known.definition.schema, &*known.definition.name));
+        let mut names: Vec<(SchemaId, &str)> = names.collect();
         names.sort_unstable();
         match names.windows(2).find(|pair| pair[0] == pair[1]) {
-            Some(pair) => Err(StoreError::TableExists { table: pair[0].to_owned() }),
+            Some(pair) => Err(StoreError::TableExists { table: pair[0].1.to_owned() }),
             None => Ok(sequences),
         }
     }

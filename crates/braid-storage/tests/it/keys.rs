@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use arrow::array::{ArrayRef, BinaryViewArray, Float64Array, Int32Array, RecordBatch, StringViewArray};
-use braid_base::{CHUNK_ROWS, ColumnId, Random, TableId};
+use braid_base::{CHUNK_ROWS, ColumnId, Random, SchemaId, TableId};
 use braid_storage::{
     AlteredRows, Catalog, ColumnDef, ColumnType, Constraints, KeyDef, KeyKind, KeyNulls, Locked, NUMERIC_OID,
     NUMERIC_TAG, NewTable, Store, StoreError, TableDef, WriteSet,
@@ -27,7 +27,7 @@ fn key(name: &str, columns: &[u16]) -> KeyDef {
 async fn create(store: &Store, table: NewTable, keys: Vec<KeyDef>) {
     let mut writes = store.write_set();
     let constraints = Constraints { keys, ..Constraints::default() };
-    writes.create_constrained_table(&store.snapshot(), table, constraints).unwrap();
+    writes.create_constrained_table(&store.snapshot(), (SchemaId::PUBLIC, table), constraints).unwrap();
     writes.commit().await.unwrap();
 }
 

@@ -15,6 +15,7 @@ mod model;
 mod numeric_columns;
 mod opening;
 mod power_cuts;
+mod schemas;
 mod sequences;
 mod test_table;
 mod views;

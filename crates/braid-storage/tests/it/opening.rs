@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::FileExt;
 use std::time::{Duration, Instant};
 
-use braid_base::{ChunkId, ColumnId, TableId};
+use braid_base::{ChunkId, ColumnId, SchemaId, TableId};
 use braid_io::{Fault, FaultDevice, IoOperation};
 use braid_storage::manifest::{ManifestChunk, ManifestTable, NextIds};
 use braid_storage::{
@@ -158,6 +158,7 @@ async fn a_large_manifest_opens_quickly() {
     };
     let def = TableDef {
         id: TableId(1),
+        schema: SchemaId::PUBLIC,
         name: "lineitem".to_owned(),
         columns: (0..16).map(column).collect(),
         primary_key: Vec::new(),

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use braid_base::{ColumnId, Random, SeededRandom, TableId};
+use braid_base::{ColumnId, Random, SchemaId, SeededRandom, TableId};
 use braid_io::Fault;
 use braid_storage::{
     CatalogSequence, ColumnChange, SequenceChanges, SequenceDef, SequenceOwner, SequenceScope, SequenceState,
@@ -17,7 +17,7 @@ fn definition(id: TableId, name: &str) -> SequenceDef {
     let (value_type, max) = (SequenceType::BigInt, i64::MAX);
     let (start, increment, min, cache) = (1, 1, 1, 1);
     let (name, cycles, owner) = (name.to_owned(), false, None);
-    SequenceDef { id, name, value_type, start, increment, min, max, cache, cycles, owner }
+    SequenceDef { id, schema: SchemaId::PUBLIC, name, value_type, start, increment, min, max, cache, cycles, owner }
 }
 
 /// Changes sequences in a transaction of its own.
@@ -218,7 +218,7 @@ async fn a_change_of_what_others_have_changed_fails() {
     let view = writes.view(&store.snapshot());
     writes.change_sequences(&view, |changes| changes.add(definition(changes.new_id(), "z"))).unwrap();
     change(&store, |changes| {
-        changes.remove(changes.named("y").unwrap().definition.id);
+        changes.remove(changes.named(SchemaId::PUBLIC, "y").unwrap().definition.id);
         Ok(())
     })
     .await

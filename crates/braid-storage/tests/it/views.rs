@@ -243,7 +243,19 @@ async fn of_commits_that_take_one_name_the_first_one_has_it_also_after_a_restart
 fn sequence(id: TableId, name: &str) -> SequenceDef {
     let (name, value_type) = (name.to_owned(), SequenceType::BigInt);
     let (start, increment, min, max, cache, cycles, owner) = (1, 1, 1, i64::MAX, 1, false, None);
-    SequenceDef { id, name, value_type, start, increment, min, max, cache, cycles, owner }
+    SequenceDef {
+        id,
+        schema: braid_base::SchemaId::PUBLIC,
+        name,
+        value_type,
+        start,
+        increment,
+        min,
+        max,
+        cache,
+        cycles,
+        owner,
+    }
 }
 
 #[tokio::test]

@@ -38,8 +38,8 @@ impl AlteredTable {
             written.columns.iter().try_for_each(|column| self.forbid_nulls(column))?;
             self.def.primary_key = ids;
         }
-        let TableDef { name, columns, keys, .. } = &self.def;
-        let added = added_keys(&context.snapshot(), name, columns, keys, std::slice::from_ref(written))?;
+        let TableDef { schema, name, columns, keys, .. } = &self.def;
+        let added = added_keys(&context.snapshot(), (*schema, name), columns, keys, std::slice::from_ref(written))?;
         let with_id = |key: KeyDef| KeyDef { id: context.database().store().write_set().new_relation_id(), ..key };
         self.def.keys.extend(added.into_iter().map(with_id));
         Ok(())
@@ -82,7 +82,7 @@ impl AlteredTable {
         to: &str,
     ) -> Result<(), EngineError> {
         if let Some(at) = self.def.keys.iter().position(|key| key.name == from && key.kind != KeyKind::Index) {
-            if context.snapshot().has_relation(to) {
+            if context.snapshot().has_relation(self.def.schema, to) {
                 return Err(EngineError::new(SqlState::DuplicateTable, format!("relation \"{to}\" already exists")));
             }
             to.clone_into(&mut self.def.keys[at].name);

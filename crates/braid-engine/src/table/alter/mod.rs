@@ -63,7 +63,7 @@ pub(crate) async fn alter_table(
         return Ok(outcome);
     }
     let def = match named {
-        Named::Nothing(_, table) if alter.if_exists => {
+        Named::Nothing(_, table) | Named::NoSchema(_, table) if alter.if_exists => {
             let what = format!("relation \"{table}\" does not exist");
             context.raise(Notice::skipping(SqlState::SuccessfulCompletion, &what));
             return Ok(Outcome::done("ALTER TABLE"));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow::array::Array;
 use arrow::record_batch::RecordBatch;
 use braid_sql::syntax::{SqlDialect, parser_of};
-use braid_sql::tables::{CHANGED_TABLE_SCHEMA, ROW_IDS};
+use braid_sql::tables::{ROW_IDS, changed_table_schema};
 use braid_storage::{AlteredRows, ColumnChangeError, ColumnDef, ColumnType, TableDef};
 use sqlparser::ast::{
     Expr, Ident, ObjectName, ObjectNamePart, Query, SelectItem, SetExpr, Statement as Syntax, TableFactor,
@@ -17,7 +17,6 @@ use crate::bound_parameters::BoundParameters;
 use crate::dml::assignment::Assignment;
 use crate::dml::row_checks::RowChecks;
 use crate::front_end::{self, StoredIn};
-use crate::names::SCHEMA_NAME;
 use crate::statement_context::StatementContext;
 use crate::statement_limits::StatementSize;
 use crate::{EngineError, SqlState, Statement};
@@ -60,7 +59,7 @@ pub(super) async fn altered_rows(
         check_nulls(&def, &batch)?;
         let batch = assignment.convert(&batch, &sources)?;
         if let Some(name) = checks.violated(&altered.unverified, &batch)? {
-            return Err(violated(&def.name, name));
+            return Err(violated(&context.schema_name(def.schema), &def.name, name));
         }
         if let Some(appender) = &mut appender {
             appender.append(batch).await?;
@@ -72,9 +71,9 @@ pub(super) async fn altered_rows(
     }
 }
 
-fn violated(table: &str, name: &str) -> EngineError {
+fn violated(schema: &str, table: &str, name: &str) -> EngineError {
     let message = format!("check constraint \"{name}\" of relation \"{table}\" is violated by some row");
-    EngineError::new(SqlState::CheckViolation, message).about_constraint(SCHEMA_NAME, table, name)
+    EngineError::new(SqlState::CheckViolation, message).about_constraint(schema, table, name)
 }
 
 /// Checks that columns without nulls have none. The first column of a batch is the identity of its rows.
@@ -99,7 +98,7 @@ fn query(altered: &AlteredTable) -> Result<Query, EngineError> {
         return Err(no_query());
     };
     *name = ObjectName(vec![
-        ObjectNamePart::Identifier(quoted(CHANGED_TABLE_SCHEMA)),
+        ObjectNamePart::Identifier(quoted(&changed_table_schema(before.schema.0))),
         ObjectNamePart::Identifier(quoted(&before.name)),
     ]);
     *alias = None;

@@ -16,7 +16,7 @@ use crate::expression::{Expression, Node};
 use crate::pg_catalog::TypeId;
 use crate::relation::{ColumnId, Expansion, JoinKind, Output, Query, Relation, SetFunctionCall, TableScan};
 use crate::syntax::{is_no_table_name, is_rows_from, is_unnamed, join_name};
-use crate::tables::{CHANGED_TABLE_SCHEMA, NamedColumn, ROW_IDS, is_common_rows};
+use crate::tables::{NamedColumn, ROW_IDS, is_common_rows, schema_of_changed_table};
 use crate::values::Value;
 use crate::{SqlError, SqlState, SqlType};
 
@@ -376,7 +376,7 @@ impl Binder<'_> {
             },
         };
         let mut names = vec![self.aliased(names, alias)?];
-        if schema == Some(CHANGED_TABLE_SCHEMA) {
+        if schema.and_then(schema_of_changed_table).is_some() {
             let sql_type = SqlType::of(TypeId::INT8);
             let id = self.new_column(ROW_IDS, sql_type);
             scan.columns.push(id);

@@ -75,7 +75,15 @@ fn regclass(text: &str, call: &Call<'_>) -> Result<Value, SqlError> {
 /// The relation of a name, which must exist.
 pub(super) fn relation_named(text: &str, call: &Call<'_>) -> Result<u32, SqlError> {
     let (written, id) = found_relation(text, call)?;
-    id.ok_or_else(|| SqlError::new(SqlState::UndefinedTable, format!("relation \"{written}\" does not exist")))
+    if let Some(id) = id {
+        return Ok(id);
+    }
+    let parts = parts_of_name(text)?;
+    let schema = parts.iter().nth_back(1);
+    Err(match schema.filter(|schema| objects(call).is_ok_and(|names| names.schema_id(schema).is_none())) {
+        Some(schema) => SqlError::new(SqlState::InvalidSchemaName, format!("schema \"{schema}\" does not exist")),
+        None => SqlError::new(SqlState::UndefinedTable, format!("relation \"{written}\" does not exist")),
+    })
 }
 
 /// The sequence behind a column, if it has one; the table and the column must exist.

@@ -56,8 +56,8 @@ fn section_of_version_4(table: &ManifestTable) -> Vec<u8> {
         copy.copy(column.default.as_ref().map_or(0, |default| 4 + default.len()));
     }
     copy.copy(2 + 2 * table.def.primary_key.len());
-    // Check constraints and keys.
-    copy.skip(2 + 2);
+    // The schema, check constraints and keys.
+    copy.skip(4 + 2 + 2);
     copy.copy(4);
     for chunk in &table.chunks {
         copy.copy(4 + 4 + 8);
@@ -82,16 +82,16 @@ fn encode_version_4(manifest: &Manifest) -> Vec<u8> {
     // There were no logs.
     bytes.drain(HEADER_BYTES..HEADER_BYTES + 8);
     bytes.append(&mut section_of_version_4(&manifest.tables[0]));
-    remove_sequences_and_views(&mut bytes);
+    remove_new_sections(&mut bytes);
     bytes[8] = 4;
     reseal(&mut bytes);
     bytes
 }
 
-/// Removes the sequences and views of a manifest without logs that has neither these nor types: of versions before 6.
-fn remove_sequences_and_views(bytes: &mut Vec<u8>) {
-    let sections = HEADER_BYTES + 8..HEADER_BYTES + 16;
-    assert_eq!(bytes[sections.clone()], [0; 8], "there are no sequences and no views");
+/// Removes the schemas, sequences and views of a manifest without logs that has neither these nor types: of versions before 6.
+fn remove_new_sections(bytes: &mut Vec<u8>) {
+    let sections = HEADER_BYTES + 8..HEADER_BYTES + 20;
+    assert_eq!(bytes[sections.clone()], [0; 12], "there are no schemas, sequences and views");
     bytes.drain(sections);
 }
 
@@ -143,19 +143,20 @@ fn encode_version_5(manifest: &Manifest) -> Vec<u8> {
         table.encode()
     };
     let (section, first) = (table.encode(), bytes.len() - table.encode().len());
+    // The schema's id is before the number of check constraints.
     let count = section.iter().zip(&with_a_check).position(|(without, with)| without != with).unwrap();
-    // The keys are behind the check constraints.
-    bytes.drain(first + count..first + count + 2 + 2);
+    // The schema is before the check constraints, the keys are behind them.
+    bytes.drain(first + count - 4..first + count + 2 + 2);
     // There were no logs.
     bytes.drain(HEADER_BYTES..HEADER_BYTES + 8);
-    remove_sequences_and_views(&mut bytes);
+    remove_new_sections(&mut bytes);
     bytes[8] = 5;
     reseal(&mut bytes);
     bytes
 }
 
 #[test]
-fn version_5_is_read_and_has_no_check_constraints_no_log_no_sequences_and_no_views() {
+fn version_5_is_read_and_has_no_check_constraints_no_log_no_schemas_no_sequences_and_no_views() {
     for case in cases!(0..50) {
         let manifest = manifest_of(table_in_files(&mut case.random()));
         assert_eq!(Manifest::decode(&encode_version_5(&manifest)), Ok(manifest));

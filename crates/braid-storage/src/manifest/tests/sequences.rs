@@ -1,6 +1,6 @@
 //! Sequences in manifests.
 
-use braid_base::{ColumnId, Random, SeededRandom, TableId};
+use braid_base::{ColumnId, Random, SchemaId, SeededRandom, TableId};
 
 use super::super::*;
 use super::{manifest_of, random_table};
@@ -17,6 +17,7 @@ pub(super) fn random_sequence(id: u32, random: &mut SeededRandom) -> ManifestSeq
     let (min, max) = value_type.bounds();
     let def = SequenceDef {
         id: TableId(id),
+        schema: SchemaId::PUBLIC,
         name: format!("sequence {id} ä"),
         value_type,
         start: 1 + random.below(100) as i64,
