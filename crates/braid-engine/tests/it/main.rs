@@ -15,6 +15,7 @@ mod explosions;
 mod failed_passes;
 mod group_rules;
 mod long_values;
+mod maintenance;
 mod notices;
 mod notifications;
 mod prepared_statements;
