@@ -73,6 +73,7 @@ mod front_end;
 mod input;
 mod interrupt;
 mod load;
+mod maintenance;
 mod named_views;
 mod names;
 mod notifications;

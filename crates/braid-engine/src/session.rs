@@ -24,7 +24,8 @@ use crate::statement::{Command, SequenceKind, SequenceStatement, Tokens};
 use crate::statement_context::{MessageScope, StatementContext};
 use crate::{
     Database, EngineError, Notice, Outcome, ParameterType, ParameterValue, Prepared, Statement, StatementKind,
-    TransactionStatus, copy, dml, enum_types, front_end, recall, schemas, sequences, session_control, table, views,
+    TransactionStatus, copy, dml, enum_types, front_end, maintenance, recall, schemas, sequences, session_control,
+    table, views,
 };
 
 /// One client's connection: its user, its settings, its transaction block. Cheap to clone and to keep.
@@ -209,6 +210,7 @@ impl Session {
             Command::Copy(copy) => copy::execute(context, statement, copy, interrupt).await,
             Command::Sequence(sequence) => change_sequence(context, sequence).await,
             Command::Prepare(prepare) => self.prepare_named(statement, prepare).await,
+            Command::Maintenance(maintenance) => maintenance::execute(context, statement, maintenance).await,
             Command::View(view) => views::execute(context, statement, view).await,
             Command::CreateTableWithoutData(create) => {
                 table::create_table_as(context, statement, create, table::Rows::None, &BoundParameters::none()).await

@@ -16,6 +16,7 @@
 //! | [`merge_statement`] | MERGE as written |
 //! | [`sequence_statement`] | CREATE SEQUENCE and ALTER SEQUENCE as written |
 //! | [`overriding`] | `OVERRIDING … VALUE` of an INSERT |
+//! | [`maintenance_statement`] | VACUUM, ANALYZE, CHECKPOINT and LOCK TABLE as written |
 //! | [`view_statement`] | CREATE VIEW and the like as written |
 //! | [`dialect`] | PostgreSQL's dialect, as far as sqlparser's differs |
 //! | [`text_template`] | the tokens of a text, with its constants lifted out |
@@ -26,6 +27,7 @@ mod copy_options;
 mod copy_statement;
 mod dialect;
 mod kind;
+mod maintenance_statement;
 mod merge_statement;
 mod overriding;
 mod places;
@@ -57,6 +59,7 @@ pub(crate) use copy_options::{CopyFormat, CopyOptions, Header};
 pub(crate) use copy_statement::{CopyPlace, CopyStatement, CopySubject};
 pub(crate) use dialect::SqlDialect;
 pub use kind::StatementKind;
+pub(crate) use maintenance_statement::{MaintenanceStatement, Target};
 pub(crate) use overriding::Overriding;
 use places::{Places, character_of};
 pub(crate) use prepare_statement::{InnerStatement, PrepareStatement};

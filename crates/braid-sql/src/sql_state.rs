@@ -27,6 +27,8 @@ macro_rules! sql_states {
 sql_states! {
     /// No error: what a notice has.
     SuccessfulCompletion = "00000",
+    /// A warning of no other class.
+    Warning = "01000",
     /// A commit that may or may not have been made.
     TransactionResolutionUnknown = "08007",
     /// A message that does not have what it says it has.

@@ -8,6 +8,7 @@ use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 use super::copy_statement::{CopyStatement, CopySubject};
 use super::kind::has_changes_in_with;
+use super::maintenance_statement::MaintenanceStatement;
 use super::merge_statement::parse_merge;
 use super::prepare_statement::{PrepareStatement, parse_execute};
 use super::relation_names::RelationNames;
@@ -32,6 +33,8 @@ pub(crate) enum Command {
     Prepare(PrepareStatement),
     /// CREATE SEQUENCE and ALTER SEQUENCE, as read here.
     Sequence(SequenceStatement),
+    /// VACUUM and the like, as read here.
+    Maintenance(MaintenanceStatement),
     /// A statement about views, as read here.
     View(ViewStatement),
 }
@@ -68,6 +71,7 @@ impl Command {
             {
                 Ok(Self::View(statement))
             }
+            _ if let Some(statement) = MaintenanceStatement::parse(parser)? => Ok(Self::Maintenance(statement)),
             _ => {
                 if keyword == Keyword::CREATE
                     && let Some(create) = parser.maybe_parse(CreateTableOfExecution::parse)?
@@ -123,7 +127,7 @@ impl Command {
             Self::Copy(CopyStatement { subject: CopySubject::Query(query), .. }) => query.rewrite(rewrite),
             Self::CreateTableOfExecution(create) => create.execution.rewrite(rewrite),
             Self::View(ViewStatement::Create(CreateView { query, .. })) => query.rewrite(rewrite),
-            Self::Copy(_) | Self::Prepare(_) | Self::Sequence(_) | Self::View(_) => {}
+            Self::Copy(_) | Self::Prepare(_) | Self::Sequence(_) | Self::View(_) | Self::Maintenance(_) => {}
         }
     }
 
@@ -135,7 +139,7 @@ impl Command {
             Self::Copy(CopyStatement { subject: CopySubject::Query(query), .. }) => StatementSize::of(&**query),
             Self::CreateTableOfExecution(create) => StatementSize::of(&create.execution),
             Self::View(ViewStatement::Create(CreateView { query, .. })) => StatementSize::of(&**query),
-            Self::Copy(_) | Self::Sequence(_) | Self::View(_) => StatementSize::default(),
+            Self::Copy(_) | Self::Sequence(_) | Self::View(_) | Self::Maintenance(_) => StatementSize::default(),
             Self::Prepare(prepare) => {
                 prepare.prepared.as_deref().map_or_else(StatementSize::default, |tree| StatementSize::of(tree))
             }

@@ -61,6 +61,8 @@ pub enum StatementKind {
     DropView,
     /// REFRESH MATERIALIZED VIEW.
     RefreshView,
+    /// VACUUM, ANALYZE, CHECKPOINT, LOCK TABLE.
+    Maintenance,
     /// SET.
     Set,
     /// SHOW: answers rows.
@@ -105,6 +107,7 @@ impl StatementKind {
             Command::View(ViewStatement::Create(_)) => Self::CreateView,
             Command::View(ViewStatement::Alter(_)) => Self::AlterView,
             Command::View(ViewStatement::Refresh(_)) => Self::RefreshView,
+            Command::Maintenance(_) => Self::Maintenance,
             Command::Sql(statement) => match statement {
                 S::Query(query) => kind_of_query(query),
                 S::Explain { .. } => Self::Explain,

@@ -16,6 +16,7 @@ mod failed_passes;
 mod group_rules;
 mod keys;
 mod long_values;
+mod maintenance;
 mod notices;
 mod notifications;
 mod prepared_statements;

@@ -1,0 +1,177 @@
+//! VACUUM, ANALYZE, CHECKPOINT and LOCK TABLE as written.
+
+use sqlparser::ast::{Ident, ObjectName};
+use sqlparser::keywords::Keyword;
+use sqlparser::parser::{Parser, ParserError};
+use sqlparser::tokenizer::Token;
+
+/// PostgreSQL's options of VACUUM; those of ANALYZE are two of them.
+const VACUUM_OPTIONS: [&str; 10] = [
+    "verbose",
+    "skip_locked",
+    "analyze",
+    "freeze",
+    "full",
+    "disable_page_skipping",
+    "index_cleanup",
+    "process_toast",
+    "truncate",
+    "parallel",
+];
+const ANALYZE_OPTIONS: usize = 2;
+
+/// A statement about how the database is kept.
+#[derive(Debug)]
+pub(crate) enum MaintenanceStatement {
+    /// VACUUM, whose tables are analyzed too or not.
+    Vacuum { analyzes: bool, unknown: Option<String>, targets: Vec<Target> },
+    /// ANALYZE.
+    Analyze { unknown: Option<String>, targets: Vec<Target> },
+    /// CHECKPOINT.
+    Checkpoint,
+    /// LOCK TABLE.
+    Lock(Vec<ObjectName>),
+}
+
+/// A table, and columns of it.
+#[derive(Debug)]
+pub(crate) struct Target {
+    /// The name of the table.
+    pub name: ObjectName,
+    /// The columns; none for all.
+    pub columns: Vec<Ident>,
+}
+
+/// The options in parentheses.
+#[derive(Debug, Default)]
+struct Options {
+    analyzes: bool,
+    unknown: Option<String>,
+}
+
+impl MaintenanceStatement {
+    /// Reads a statement; `None` if it is none of these, and nothing is read then.
+    pub(super) fn parse(parser: &mut Parser<'_>) -> Result<Option<Self>, ParserError> {
+        let word = word_of(&parser.peek_token().token);
+        match word.as_deref() {
+            Some("vacuum") => {
+                parser.next_token();
+                parse_vacuum(parser).map(Some)
+            }
+            Some("analyze" | "analyse") => {
+                parser.next_token();
+                let known = &VACUUM_OPTIONS[..ANALYZE_OPTIONS];
+                let Options { unknown, .. } = parse_options(parser, known)?.unwrap_or_default();
+                let _ = parser.parse_keyword(Keyword::VERBOSE);
+                Ok(Some(Self::Analyze { unknown, targets: parse_targets(parser)? }))
+            }
+            Some("checkpoint") => {
+                parser.next_token();
+                Ok(Some(Self::Checkpoint))
+            }
+            Some("lock") => {
+                parser.next_token();
+                parse_lock(parser).map(|names| Some(Self::Lock(names)))
+            }
+            _ => Ok(None),
+        }
+    }
+}
+
+fn parse_vacuum(parser: &mut Parser<'_>) -> Result<MaintenanceStatement, ParserError> {
+    let options = match parse_options(parser, &VACUUM_OPTIONS)? {
+        Some(options) => options,
+        None => {
+            for word in ["full", "freeze", "verbose"] {
+                let _ = consume_word(parser, word);
+            }
+            let analyzes = consume_word(parser, "analyze") || consume_word(parser, "analyse");
+            Options { analyzes, unknown: None }
+        }
+    };
+    let Options { analyzes, unknown } = options;
+    Ok(MaintenanceStatement::Vacuum { analyzes, unknown, targets: parse_targets(parser)? })
+}
+
+/// `(option [value], …)`; `None` if there is no parenthesis.
+fn parse_options(parser: &mut Parser<'_>, known: &[&str]) -> Result<Option<Options>, ParserError> {
+    if !parser.consume_token(&Token::LParen) {
+        return Ok(None);
+    }
+    let mut options = Options::default();
+    loop {
+        let next = parser.next_token();
+        let Some(mut option) = word_of(&next.token) else { return parser.expected("an option", next) };
+        if option == "analyse" {
+            option = "analyze".to_owned();
+        }
+        let mut value = String::new();
+        while !matches!(parser.peek_token().token, Token::Comma | Token::RParen | Token::EOF) {
+            value.push_str(&parser.next_token().token.to_string().to_ascii_lowercase());
+        }
+        match known.contains(&option.as_str()) {
+            true if option == "analyze" => {
+                options.analyzes = !["off", "false", "0"].contains(&value.trim_matches('\''))
+            }
+            true => {}
+            false => drop(options.unknown.get_or_insert(option)),
+        }
+        if !parser.consume_token(&Token::Comma) {
+            parser.expect_token(&Token::RParen)?;
+            return Ok(Some(options));
+        }
+    }
+}
+
+fn parse_targets(parser: &mut Parser<'_>) -> Result<Vec<Target>, ParserError> {
+    if matches!(parser.peek_token().token, Token::SemiColon | Token::EOF) {
+        return Ok(Vec::new());
+    }
+    parser.parse_comma_separated(|parser| {
+        let name = parser.parse_object_name(false)?;
+        let mut columns = Vec::new();
+        if parser.consume_token(&Token::LParen) {
+            columns = parser.parse_comma_separated(Parser::parse_identifier)?;
+            parser.expect_token(&Token::RParen)?;
+        }
+        Ok(Target { name, columns })
+    })
+}
+
+/// `[TABLE] [ONLY] name [*], … [IN … MODE] [NOWAIT]`
+fn parse_lock(parser: &mut Parser<'_>) -> Result<Vec<ObjectName>, ParserError> {
+    let _ = parser.parse_keyword(Keyword::TABLE);
+    let names = parser.parse_comma_separated(|parser| {
+        let _ = parser.parse_keyword(Keyword::ONLY);
+        let name = parser.parse_object_name(false)?;
+        let _ = parser.consume_token(&Token::Mul);
+        Ok(name)
+    })?;
+    if parser.parse_keyword(Keyword::IN) {
+        while !consume_word(parser, "mode") {
+            let next = parser.next_token();
+            if !["access", "row", "share", "update", "exclusive"].contains(&&*word_of(&next.token).unwrap_or_default())
+            {
+                return parser.expected("a lock mode", next);
+            }
+        }
+    }
+    let _ = parser.parse_keyword(Keyword::NOWAIT);
+    Ok(names)
+}
+
+fn consume_word(parser: &mut Parser<'_>, word: &str) -> bool {
+    let is_it = word_of(&parser.peek_token().token).as_deref() == Some(word);
+    if is_it {
+        parser.next_token();
+    }
+    is_it
+}
+
+/// A word without quotes, in lower case.
+fn word_of(token: &Token) -> Option<String> {
+    match token {
+        Token::Word(word) if word.quote_style.is_none() => Some(word.value.to_ascii_lowercase()),
+        _ => None,
+    }
+}
