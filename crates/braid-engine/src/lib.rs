@@ -38,6 +38,7 @@
 //! | [`notices`] | what statements tell their clients without failing |
 //! | `interrupt`, `clock` | what stops a statement; what time it is |
 //! | `conversion` | values of loaded columns as values of the table's types |
+//! | `stored_row` | rows of a table as values |
 //! | `input`, `output` | values from text, and as text |
 //! | `arrow_cast`, `sql_types`, `names` | Arrow's cast; types and names as PostgreSQL has them |
 //! | [`ParameterValue`], `bound_parameters` | the values of parameters |
@@ -92,6 +93,7 @@ mod sharing;
 mod sql_types;
 mod statement_context;
 mod statement_limits;
+mod stored_row;
 mod system_views;
 mod table;
 mod table_names;

@@ -11,9 +11,10 @@ use sqlparser::ast::Expr;
 use sqlparser::parser::Parser;
 
 use crate::error_mapping::null_violation;
-use crate::front_end::{RowCondition, StatementFacts, shown_row};
+use crate::front_end::{RowCondition, StatementFacts};
 use crate::statement::SqlDialect;
 use crate::statement_context::StatementContext;
+use crate::stored_row::shown_row;
 use crate::{EngineError, SqlState};
 
 /// The constraints of a table, bound for a statement.

@@ -4,8 +4,8 @@ use braid_sql::functions::text_input::ReadingSession;
 use braid_storage::{ColumnChangeError, DuplicateKey, SegmentError, StoreError};
 
 use super::{corrupt, from_device};
-use crate::front_end::shown_key_value;
 use crate::names::SCHEMA_NAME;
+use crate::stored_row::shown_key_value;
 use crate::{EngineError, SqlState};
 
 pub(super) fn from_store(error: &StoreError) -> EngineError {

@@ -16,7 +16,7 @@
 //! | [`view_sizes`] | how much views add to a query |
 //! | [`assigned_expression`] | expressions of INSERT and DEFAULT |
 //! | [`row_condition`] | conditions of CHECK |
-//! | [`stored_row`] | rows of a table as values |
+//! | [`stored_rows`] | rows of a table as a table of one statement |
 //! | [`executed_arguments`] | arguments of EXECUTE |
 //! | [`server_facts`] | what the system relations show of the server |
 //! | [`session_facts`] | what expressions ask of the session |
@@ -34,7 +34,6 @@ mod session_facts;
 mod snapshot_tables;
 mod statement_tables;
 mod stored_query;
-mod stored_row;
 mod stored_rows;
 mod view_query;
 mod view_sizes;
@@ -66,7 +65,6 @@ pub(crate) use stored_query::{
     DescribedPart, PartQuery, StoredIn, StoredRows, TableOfQuery, describe_part, describe_returning, describe_stored,
     start_insert, start_table, table_columns,
 };
-pub(crate) use stored_row::{shown_key_value, shown_row};
 pub(crate) use stored_rows::stored_rows;
 pub(crate) use view_query::ViewQuery;
 pub(crate) use view_tables::REFRESHED_SCHEMA;

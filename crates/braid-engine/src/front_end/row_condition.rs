@@ -16,11 +16,11 @@ use sqlparser::ast::Expr;
 
 use super::session_facts::StatementFacts;
 use super::snapshot_tables::entry_of;
-use super::stored_row::stored_value;
 use crate::EngineError;
 use crate::deep_stack::on_deep_stack;
 use crate::statement_context::StatementContext;
 use crate::statement_limits::StatementSize;
+use crate::stored_row::stored_value;
 
 /// A condition of a table's rows.
 pub(crate) struct RowCondition {
