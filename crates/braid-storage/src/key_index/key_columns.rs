@@ -88,7 +88,8 @@ fn comparable(array: &ArrayRef, column_type: ColumnType) -> ArrayRef {
         ColumnType::SmallInt | ColumnType::Integer => widened(),
         ColumnType::Real | ColumnType::Double => {
             let one_of_equal = |value: f64| match value {
-                value if value == 0.0 => 0.0,
+                // Both zeros.
+                0.0 => 0.0,
                 value if value.is_nan() => f64::NAN,
                 value => value,
             };

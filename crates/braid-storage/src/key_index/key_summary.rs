@@ -21,10 +21,13 @@ const SALTS: [u32; 8] =
 
 type Block = [u32; 8];
 
+/// The first and the last key.
+type KeyBounds = (Box<[u8]>, Box<[u8]>);
+
 /// The first and last key of a run that has keys, and a filter.
 #[derive(Debug)]
 pub(crate) struct KeySummary {
-    bounds: Option<(Box<[u8]>, Box<[u8]>)>,
+    bounds: Option<KeyBounds>,
     blocks: Vec<Block>,
 }
 

@@ -55,7 +55,7 @@ impl WriteSet {
             let sought = |key: &&'a KeyDef| {
                 let shape = Arc::new(shape_of(def, key));
                 let run = run_of_batches(def, &shape, std::slice::from_ref(rows))?;
-                Ok(Sought { key: *key, shape, run })
+                Ok(Sought { key, shape, run })
             };
             let sought = keys.iter().map(sought).collect::<Result<Vec<_>, StoreError>>()?;
             loop {
