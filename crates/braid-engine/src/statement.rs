@@ -115,6 +115,7 @@ impl<'a> Tokens<'a> {
             .tokenize_with_location_into_buf(&mut tokens)
             .map_err(|error| syntax_error(sql, &error.message, Some(error.location)))?;
         check_tokens(&tokens)?;
+        check_names(sql, &tokens)?;
         check_numbers(sql, &tokens)?;
         Ok(Self { sql, tokens })
     }
@@ -339,6 +340,19 @@ fn may_override(kind: StatementKind) -> bool {
 fn begins_with(tokens: &[TokenWithSpan], keyword: Keyword) -> bool {
     let first = tokens.iter().find(|token| !matches!(token.token, Token::Whitespace(_)));
     matches!(first, Some(TokenWithSpan { token: Token::Word(word), .. }) if word.keyword == keyword)
+}
+
+/// Refuses empty names.
+fn check_names(sql: &str, tokens: &[TokenWithSpan]) -> Result<(), EngineError> {
+    let is_empty = |token: &&TokenWithSpan| matches!(&token.token, Token::Word(word) if word.quote_style.is_some() && word.value.is_empty());
+    match tokens.iter().find(is_empty) {
+        Some(token) => {
+            let message = "zero-length delimited identifier at or near \"\"\"\"";
+            let position = character_of(sql, token.span.start);
+            Err(EngineError::new(SqlState::SyntaxError, message).with_position(position))
+        }
+        None => Ok(()),
+    }
 }
 
 /// Refuses a number that runs into a word, such as `1_000`: the parser would take the word for a name.

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use braid_base::{SchemaId, TableId};
 
 use crate::catalog::Catalog;
+use crate::table::NAME_BYTES_MAX;
 use crate::{ColumnType, StoreError, TableDef};
 
 impl Catalog {
@@ -46,6 +47,7 @@ impl Catalog {
     /// Checks that no two relations of a schema have one name, that their schemas exist, and that no table or view has that of a type or of its array type: a state in which they do
     /// cannot be opened.
     pub(crate) fn check_names(&self) -> Result<(), StoreError> {
+        self.check_name_lengths()?;
         let tables = self.tables().map(|version| ((version.def.schema, &version.def.name), version.def.id));
         let views = self.views().by_id().values().map(|view| ((SchemaId::PUBLIC, &view.name), view.id));
         let sequences = self.sequences().map(|known| &known.definition);
@@ -66,6 +68,21 @@ impl Catalog {
         let is_taken = |name: &&String| self.table(name).is_some() || self.view(name).is_some();
         match types.into_iter().find(is_taken) {
             Some(name) => Err(StoreError::TypeExists { name: name.clone() }),
+            None => Ok(()),
+        }
+    }
+
+    /// Checks that names have as many bytes as names have when they are read again. The definitions of tables check their own.
+    fn check_name_lengths(&self) -> Result<(), StoreError> {
+        let schemas = self.schemas_by_id().values().map(|schema| &schema.name);
+        let types = self.enum_types().flat_map(|known| [&known.definition.name, &known.definition.array_name]);
+        let views = self.views().by_id().values();
+        let views =
+            views.flat_map(|view| std::iter::once(&view.name).chain(view.columns.iter().map(|column| &column.name)));
+        let sequences = self.sequences().map(|known| &known.definition.name);
+        let mut names = schemas.chain(types).chain(views).chain(sequences);
+        match names.find(|name| !(1..=NAME_BYTES_MAX).contains(&name.len())) {
+            Some(name) => Err(StoreError::InvalidName { name: name.clone(), bytes_max: NAME_BYTES_MAX }),
             None => Ok(()),
         }
     }

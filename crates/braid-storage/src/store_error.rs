@@ -115,6 +115,14 @@ pub enum StoreError {
         /// What both have changed.
         what: String,
     },
+    /// A name is empty or too long.
+    #[error("the name \"{name}\" has {} bytes; names have 1 to {bytes_max} bytes", name.len())]
+    InvalidName {
+        /// The name.
+        name: String,
+        /// Most bytes of a name.
+        bytes_max: usize,
+    },
     /// Two rows would have the same key.
     #[error("duplicate key value violates unique constraint \"{}\"", .0.key)]
     DuplicateKey(Box<DuplicateKey>),

@@ -339,7 +339,8 @@ impl WriteSet {
         let mut changes = TypeChanges::new(&self.shared, Arc::clone(view));
         let result = change(&mut changes)?;
         if let Some(types) = changes.into_changed() {
-            let base = self.types.take().map_or_else(|| view.types_by_oid().clone(), TypeEdits::into_base);
+            let seen = view.types_by_oid();
+            let base = self.types.take().map_or_else(|| seen.clone(), |edits| edits.before(seen));
             self.types = Some(TypeEdits::new(base, types));
             self.announce_new_types();
         }

@@ -82,7 +82,7 @@ async fn add_or_change(
 ) -> Result<Changed, EngineError> {
     context.settle_writes().await?;
     let target = Target::of(context, statement, with, insert)?;
-    let conflicts = Conflicts::of(context, insert, &target.def)?;
+    let conflicts = Conflicts::of(context, (with, insert), &target.def)?;
     let conflicts = conflicts.ok_or_else(|| EngineError::internal("an INSERT without ON CONFLICT"))?;
     let tables = StatementTables::of(context.snapshot());
     let part = Part { context, statement, parameters, tables: &tables };
@@ -159,7 +159,7 @@ pub(crate) async fn prepare(
     declared: &[Option<ParameterType>],
 ) -> Result<Prepared, EngineError> {
     let target = Target::of(context, statement, with, insert)?;
-    if let Some(conflicts) = Conflicts::of(context, insert, &target.def)? {
+    if let Some(conflicts) = Conflicts::of(context, (with, insert), &target.def)? {
         return target.prepare_conflicts(context, statement, &conflicts, declared).await;
     }
     match (target.stored_in()?, &target.returning) {

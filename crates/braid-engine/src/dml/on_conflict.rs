@@ -19,7 +19,7 @@ use braid_storage::{
 };
 use sqlparser::ast::{
     BinaryOperator, ConflictTarget, DoUpdate, Expr, Ident, Insert, ObjectName, OnConflict, OnConflictAction, OnInsert,
-    Query, SelectItem, SetExpr, TableFactor, TableObject, TableWithJoins,
+    Query, SelectItem, SetExpr, TableFactor, TableObject, TableWithJoins, With,
 };
 
 use super::assignment::Assignment;
@@ -31,6 +31,7 @@ use crate::front_end::{
 };
 use crate::names::fold;
 use crate::statement_context::StatementContext;
+use crate::statement_limits::StatementSize;
 use crate::{EngineError, SqlState};
 use braid_sql::SqlType;
 
@@ -71,7 +72,11 @@ impl Conflicts {
     ///
     /// # Errors
     /// For columns and constraints that there are not, and keys that are none.
-    pub fn of(context: &StatementContext, insert: &Insert, def: &Arc<TableDef>) -> Result<Option<Self>, EngineError> {
+    pub fn of(
+        context: &StatementContext,
+        (with, insert): (Option<&With>, &Insert),
+        def: &Arc<TableDef>,
+    ) -> Result<Option<Self>, EngineError> {
         let Some(on) = &insert.on else { return Ok(None) };
         let OnInsert::OnConflict(OnConflict { conflict_target, action }) = on else {
             return Err(EngineError::unsupported("INSERT … ON DUPLICATE KEY is not supported"));
@@ -89,6 +94,10 @@ impl Conflicts {
             OnConflictAction::DoNothing => None,
             OnConflictAction::DoUpdate(update) => Some(ConflictUpdate::of(context, insert, update)?),
         };
+        if with.is_some() && update.as_ref().is_some_and(ConflictUpdate::has_subquery) {
+            // They might read the queries of WITH, which run once, for the rows.
+            return Err(EngineError::unsupported("subqueries in DO UPDATE behind WITH are not supported"));
+        }
         Ok(Some(Self { def: def.clone(), arbiters, update }))
     }
 
@@ -212,7 +221,11 @@ impl Conflicts {
         let ids: Int64Array = changed.iter().map(|number| found[*number].to_number()).collect();
         let ids: ArrayRef = Arc::new(ids);
         let batch = RecordBatch::try_from_iter([("id", ids)])?;
-        changes.find(&lookup.view, &self.def, batch).ok_or_else(concurrent_update)?;
+        let new = changes.find(&lookup.view, &self.def, batch).ok_or_else(concurrent_update)?;
+        if new.num_rows() < changed.len() {
+            // A part before has changed one of them.
+            return Err(second_time());
+        }
         let mut by_place: Vec<u64> = (0..order.len() as u64).collect();
         by_place.sort_by_key(|at| order[*at as usize]);
         let all = concat_batches(&self.def.arrow_schema(), &parts)?;
@@ -309,6 +322,11 @@ impl ConflictUpdate {
             None => Ident::with_quote('"', &target.def.name),
         };
         Ok(Self { values, condition: update.selection.clone(), name })
+    }
+
+    fn has_subquery(&self) -> bool {
+        let all = self.values.values.iter().chain(&self.condition);
+        !self.values.sources.is_empty() || all.into_iter().any(|value| StatementSize::of(value).subquery_depth > 0)
     }
 
     /// The number of a pair, and the new values of all columns.

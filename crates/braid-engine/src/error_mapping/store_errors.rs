@@ -43,6 +43,7 @@ pub(super) fn from_store(error: &StoreError) -> EngineError {
         StoreError::NumberOutOfBounds { .. } => SqlState::NumericOutOfRange,
         StoreError::NullViolation { table, column } => return null_violation(table, column),
         StoreError::DuplicateKey(duplicate) => return duplicate_key(duplicate),
+        StoreError::InvalidName { .. } => SqlState::InvalidName,
         StoreError::KeyTooLong { .. } => SqlState::ProgramLimitExceeded,
         StoreError::InvalidTable { .. } => SqlState::InvalidTableDefinition,
         StoreError::SchemaMismatch { .. } => SqlState::DatatypeMismatch,

@@ -50,8 +50,11 @@ impl ViewTables {
             SourceRelation::System { schema } => self.tables.table(Some(schema), &source.name),
             SourceRelation::Stored { id, .. } => {
                 let found = self.tables.entry_by_id(*id)?;
-                // The text knows it by its former name.
-                Ok(found.map(|entry| Arc::new(TableEntry { name: source.name.clone(), ..entry })))
+                // The text knows it by its former name, and its schema too.
+                Ok(found.map(|entry| {
+                    let schema = source.schema.clone().unwrap_or_else(|| entry.schema.clone());
+                    Arc::new(TableEntry { name: source.name.clone(), schema, ..entry })
+                }))
             }
         }
     }

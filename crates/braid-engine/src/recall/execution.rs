@@ -143,6 +143,9 @@ pub(super) fn key(
     if may_name_temporary(context, &snapshot, &scanned.template) {
         return Err(TemplatesOff::TemporaryRelations);
     }
+    if may_read_names(&scanned.template) {
+        return Err(TemplatesOff::NamedObjects);
+    }
     let path = path_in_key(context, &snapshot);
     let mut key = format!("{}\0{zone}\0{path}", scanned.template);
     for sql_type in params.types() {
@@ -183,6 +186,18 @@ fn may_name_temporary(context: &StatementContext, snapshot: &Catalog, text: &str
     text.contains("u&\"") || snapshot.names_in(own).any(occurs)
 }
 
+/// Whether a text may have a literal that is the name of a relation, a type or a function. What it means, when the statement is planned, is no
+/// matter of the text: it may mean another one in another session, and later.
+fn may_read_names(text: &str) -> bool {
+    const TYPES: [&str; 8] =
+        ["regclass", "regtype", "regproc", "regoper", "regnamespace", "regrole", "regconfig", "regcollation"];
+    let may = text.as_bytes().windows(3).any(|bytes| bytes.eq_ignore_ascii_case(b"reg"));
+    may && {
+        let text = text.to_lowercase();
+        TYPES.iter().any(|name| text.contains(name))
+    }
+}
+
 /// Why no statement of a session has a template.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TemplatesOff {
@@ -192,6 +207,8 @@ pub(crate) enum TemplatesOff {
     JoinOrder,
     /// It may name a temporary relation, which plans of others must not know.
     TemporaryRelations,
+    /// It may read names of relations, types or functions from literals.
+    NamedObjects,
     /// The transaction has changed something, which plans of others must not know.
     OwnWrites,
 }

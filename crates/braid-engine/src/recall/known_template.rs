@@ -90,6 +90,9 @@ impl fmt::Display for KnownTemplate {
             Self::Off(TemplatesOff::Setting) => f.write_str("off"),
             Self::Off(TemplatesOff::OwnWrites) => f.write_str("off, the transaction has changed something"),
             Self::Off(TemplatesOff::TemporaryRelations) => f.write_str("off, it may name a temporary table"),
+            Self::Off(TemplatesOff::NamedObjects) => {
+                f.write_str("off, it may read names of relations, types or functions")
+            }
             Self::Off(TemplatesOff::JoinOrder) => f.write_str("off, braid.join_order is not cheapest"),
             Self::Unscanned(reason) => write!(f, "none, {reason}"),
             Self::NoConstants => f.write_str("none, a parameter has no value"),

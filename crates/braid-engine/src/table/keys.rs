@@ -119,21 +119,24 @@ pub(crate) fn added_keys(
     known: &[KeyDef],
     written: &[WrittenKey],
 ) -> Result<Vec<KeyDef>, EngineError> {
-    let mut keys = known.to_vec();
-    for key in written.iter().filter(|key| key.is_enforced) {
+    let mut merged: Vec<(Vec<ColumnId>, WrittenKey)> = Vec::new();
+    // The primary key is the one that stays of those that are the same.
+    let (primary, others): (Vec<_>, Vec<_>) =
+        written.iter().filter(|key| key.is_enforced).partition(|key| key.kind == KeyKind::Primary);
+    for key in primary.into_iter().chain(others) {
         let ids = key.column_ids(columns)?;
         check_types(key, columns)?;
-        let is_repeated = |other: &&mut KeyDef| other.columns == ids && other.nulls == key.nulls;
-        if let Some(other) = keys[known.len()..].iter_mut().find(is_repeated) {
-            // As in PostgreSQL one of them is enough.
-            if let Some(name) = &key.name {
-                other.name.clone_from(name);
-            }
-            continue;
+        match merged.iter_mut().find(|(known, other)| *known == ids && other.nulls == key.nulls) {
+            Some((_, other)) => other.name = other.name.take().or_else(|| key.name.clone()),
+            None => merged.push((ids, key.clone())),
         }
+    }
+    let mut keys = known.to_vec();
+    for (ids, key) in merged {
         let name = match &key.name {
+            Some(name) if name == table => return Err(taken(name)),
             Some(name) => given_name(catalog, schema, &keys, name)?,
-            None => chosen_name(catalog, (schema, table), &keys, key),
+            None => chosen_name(catalog, (schema, table), &keys, &key),
         };
         keys.push(KeyDef { id: TableId(0), name, columns: ids, kind: key.kind, nulls: key.nulls });
     }
@@ -166,9 +169,13 @@ pub(crate) fn check_key_type(name: &str, column: &ColumnDef) -> Result<(), Engin
 
 fn given_name(catalog: &Catalog, schema: SchemaId, keys: &[KeyDef], name: &str) -> Result<String, EngineError> {
     match is_taken(catalog, schema, keys, name) {
-        true => Err(EngineError::new(SqlState::DuplicateTable, format!("relation \"{name}\" already exists"))),
+        true => Err(taken(name)),
         false => Ok(name.to_owned()),
     }
+}
+
+fn taken(name: &str) -> EngineError {
+    EngineError::new(SqlState::DuplicateTable, format!("relation \"{name}\" already exists"))
 }
 
 /// `table_pkey` or `table_column_column_key`; with a number if the name is taken.

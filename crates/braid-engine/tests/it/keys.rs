@@ -140,3 +140,62 @@ async fn keys_are_there_after_a_restart() {
     assert_eq!(db.state("insert into t values (1001, 500)").await, "23505");
     db.check(&[("insert into t values (1001, 1001)", "INSERT 0 1"), ("select count(*) from t", "1001")]).await;
 }
+
+/// A column whose addition was rolled back leaves its number to another one.
+#[tokio::test]
+async fn keys_of_a_column_are_not_those_of_one_that_was_rolled_back() {
+    let db = TestDb::new().await;
+    db.run("create table t (a int);; insert into t values (1), (2);; begin;; alter table t add b int unique").await;
+    db.run("rollback;; alter table t add b int default 7").await;
+    assert_eq!(db.state("alter table t add unique (b)").await, "23505");
+    db.run("create table u (a int);; insert into u values (1)").await;
+    db.run("begin;; alter table u add b int default 1 unique;; rollback").await;
+    db.run("alter table u add b int default 2 unique").await;
+    assert_eq!(db.state("insert into u values (9, 2)").await, "23505");
+    db.check(&[("insert into u values (9, 1)", "INSERT 0 1")]).await;
+    db.run("create table w (a int);; insert into w values (1), (2)").await;
+    assert_eq!(db.state("alter table w add b int default 1 unique").await, "23505");
+    db.run("alter table w add b int unique").await;
+}
+
+/// Rows from before an ALTER TABLE of the same transaction.
+#[tokio::test]
+async fn keys_of_rows_from_before_an_alter_table_are_compared() {
+    let db = TestDb::new().await;
+    for begin in [
+        "begin;; create table t (a int);; insert into t values (1), (2);; alter table t add unique (a)",
+        "create table t (a int);; begin;; insert into t values (1), (2);; alter table t add unique (a)",
+        "create table t (a text unique);; insert into t values ('1'), ('2');; begin;; \
+         alter table t alter a type int using a::int",
+        "create table t (a int unique);; begin;; alter table t drop constraint t_a_key;; insert into t values (1), (2);; \
+         alter table t add unique (a)",
+    ] {
+        for change in ["insert into t values (1)", "update t set a = 1 where a = 2"] {
+            db.run(begin).await;
+            assert_eq!(db.state(change).await, "23505", "{begin};; {change}");
+            db.run("rollback;; drop table if exists t").await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn on_conflict_meets_a_row_again_after_many_others() {
+    let db = TestDb::new().await;
+    db.run("create table t (id int primary key, v int);; insert into t values (1, 0)").await;
+    let rows = "select case when g in (1, 140000) then 1 else g + 1000000 end, g from generate_series(1, 150000) g";
+    let sql = format!("insert into t {rows} on conflict (id) do update set v = excluded.v");
+    assert_eq!(db.state(&sql).await, "21000");
+    let sql = format!("insert into t {rows} on conflict do nothing");
+    db.check(&[(&sql, "INSERT 0 149998"), ("select count(*) from t", "149999")]).await;
+}
+
+#[tokio::test]
+async fn with_and_do_update_do_not_read_other_tables() {
+    let db = TestDb::new().await;
+    db.run("create table t (id int primary key, v int);; create table c (x int);; insert into c values (5)").await;
+    db.run("with c as (select 1 as id, 2 as v) insert into t select * from c on conflict (id) do nothing").await;
+    let upsert = "with c as (select 1 as id, 3 as v) insert into t select * from c on conflict (id) do update set v =";
+    db.run(&format!("{upsert} excluded.v")).await;
+    db.check(&[("select v from t", "3")]).await;
+    assert_eq!(db.state(&format!("{upsert} (select x from c)")).await, "0A000");
+}

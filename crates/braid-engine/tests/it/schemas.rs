@@ -1,8 +1,12 @@
 //! Schemas: what names mean along the search path, for plans and descriptions that are kept, and in sessions beside each other.
 
-use braid_engine::Session;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
 
-use crate::test_db::{TestDb, run, run_one, value};
+use braid_engine::{Database, Session};
+
+use crate::test_db::{TestDb, config, run, run_one, value};
 
 /// Two schemas with a table of one name, which has the name of its schema in its row.
 async fn two_schemas() -> TestDb {
@@ -159,12 +163,7 @@ async fn schemas_are_there_after_reopening() {
     assert_eq!(db.run(question).await, expected);
     let TestDb { dir, database, session } = db;
     drop((database, session));
-    let database = loop {
-        match braid_engine::Database::open(crate::test_db::config(dir.path())).await {
-            Ok(database) => break database,
-            Err(_) => tokio::time::sleep(std::time::Duration::from_millis(5)).await,
-        }
-    };
+    let database = open_again(dir.path()).await;
     let session = database.session("alice");
     assert_eq!(answer(&session, question).await, expected);
     assert_eq!(answer(&session, "select b from s2.t").await, "s2");
@@ -200,6 +199,58 @@ async fn a_view_means_what_its_names_meant_whatever_their_schemas_are_called() {
     assert_eq!(db.run("select * from s1.v").await, "7");
     db.run("drop schema renamed cascade").await;
     assert_eq!(db.state("select * from v").await, "42P01");
+}
+
+#[tokio::test]
+async fn names_of_views_in_other_schemas_do_not_keep_a_database_from_opening() {
+    let db = TestDb::new().await;
+    db.run("create view v as select 1 as a;; create materialized view m as select 2 as a;; create schema s").await;
+    db.run("create table s.v (a int);; create sequence s.m;; create temp table v (b int);; checkpoint").await;
+    db.run("create temp table m (b int)").await;
+    let TestDb { dir, database, session } = db;
+    drop((database, session));
+    let database = open_again(dir.path()).await;
+    let session = database.session("alice");
+    assert_eq!(run(&session, "select v.a + m.a from v, m").await.unwrap(), "3");
+    assert_eq!(run(&session, "select count(*) from s.v").await.unwrap(), "0");
+}
+
+#[tokio::test]
+async fn a_view_follows_the_name_of_a_schema_that_its_columns_are_written_with() {
+    let db = TestDb::new().await;
+    db.run("create schema one;; create schema two;; create table one.t (a int);; create table two.t (a int)").await;
+    db.run("insert into one.t values (1);; insert into two.t values (2)").await;
+    db.run("create view v as select one.t.a as x, two.t.a as y from one.t, two.t").await;
+    db.run("alter schema one rename to three;; alter schema two rename to one;; alter schema three rename to two")
+        .await;
+    assert_eq!(db.run("select x, y from v").await, "1|2");
+}
+
+#[tokio::test]
+async fn literals_that_name_relations_are_read_by_each_session() {
+    let db = TestDb::new().await;
+    db.run("create table audit (relid oid);; create table mine (a int);; insert into audit values ('mine'::regclass)")
+        .await;
+    let sql = "select count(*) from audit where relid = 'mine'::regclass";
+    for _ in 0..4 {
+        assert_eq!(db.run(sql).await, "1");
+    }
+    let other = db.database.session("bob");
+    run(&other, "create temp table mine (a int)").await.unwrap();
+    assert_eq!(run(&other, sql).await.unwrap(), "0");
+    db.run("drop table mine;; create table mine (a int)").await;
+    assert_eq!(db.run(sql).await, "0");
+}
+
+/// Opens a database whose sessions may still be dropping their temporary tables.
+async fn open_again(dir: &Path) -> Arc<Database> {
+    for _ in 0..2000 {
+        match Database::open(config(dir)).await {
+            Err(error) if error.sqlstate() == "55006" => tokio::time::sleep(Duration::from_millis(5)).await,
+            opened => return opened.unwrap(),
+        }
+    }
+    panic!("the directory is not given up")
 }
 
 async fn state(session: &Session, sql: &str) -> &'static str {

@@ -333,3 +333,27 @@ async fn changes_of_rows_are_those_of_a_model() {
         }
     }
 }
+
+/// What others commit between two changes of one kind is theirs.
+#[tokio::test]
+async fn a_transaction_that_changes_types_or_views_twice_takes_nothing_of_others_back() {
+    let db = TestDb::new().await;
+    let bob = db.database.session("bob");
+    db.run("begin;; create type a as enum ('x')").await;
+    run(&bob, "create type b as enum ('p');; create table tb (m b)").await.unwrap();
+    db.run("create type c as enum ('y')").await;
+    run(&bob, "alter type b add value 'q'").await.unwrap();
+    run(&bob, "insert into tb values ('q')").await.unwrap();
+    db.check(&[("commit", "COMMIT"), ("select m from tb where m = 'q'", "q")]).await;
+    db.check(&[("select 'x'::a, 'y'::c, 'q'::b", "x|y|q")]).await;
+    db.run("begin;; create view v1 as select 1 as a").await;
+    run(&bob, "create view w as select 2 as a;; create view gone as select 3 as a").await.unwrap();
+    db.run("create view v2 as select 4 as a").await;
+    run(&bob, "create or replace view w as select 5 as a;; drop view gone").await.unwrap();
+    db.check(&[("commit", "COMMIT"), ("select v1.a, v2.a, w.a from v1, v2, w", "1|4|5")]).await;
+    assert_eq!(db.state("select * from gone").await, "42P01");
+    // What others drop meanwhile, and the transaction has not touched, is no conflict.
+    db.run("begin;; create view v3 as select 6 as a").await;
+    run(&bob, "drop view w").await.unwrap();
+    db.check(&[("create view v4 as select 7 as a", "CREATE VIEW"), ("commit", "COMMIT")]).await;
+}

@@ -13,14 +13,16 @@ use arrow::row::{RowConverter, Rows, SortField};
 use braid_base::ColumnId;
 
 use super::key_def::KeyNulls;
-use crate::ColumnType;
 use crate::segment::NUMERIC_TAG;
 use crate::types::{NUMERIC_OID, NUMERIC_PRECISION_MAX};
+use crate::{ColumnType, Scalar};
 
-/// What makes keys of the values of a table: the columns of a key, with their types.
+/// What makes keys of the values of a table: the columns of a key, with their types, and what they have in chunks without them. A column whose
+/// addition was rolled back leaves its id to another one, which may differ in both.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct KeyShape {
     columns: Vec<(ColumnId, ColumnType)>,
+    missing: Vec<Option<String>>,
     pub(super) nulls: KeyNulls,
 }
 
@@ -34,9 +36,13 @@ pub fn is_key_type(column_type: ColumnType) -> bool {
 }
 
 impl KeyShape {
-    /// The shape of a key with these columns.
-    pub fn new(columns: Vec<(ColumnId, ColumnType)>, nulls: KeyNulls) -> Self {
-        Self { columns, nulls }
+    /// The shape of a key with these columns, which have these values in chunks without them.
+    pub fn new<'a>(
+        columns: Vec<(ColumnId, ColumnType)>,
+        missing: impl Iterator<Item = Option<&'a Scalar>>,
+        nulls: KeyNulls,
+    ) -> Self {
+        Self { columns, missing: missing.map(|value| value.map(|value| format!("{value:?}"))).collect(), nulls }
     }
 
     /// The ids of the columns.

@@ -137,7 +137,11 @@ mod tests {
     use crate::ColumnType;
 
     fn shape(nulls: KeyNulls) -> KeyShape {
-        KeyShape::new(vec![(ColumnId(0), ColumnType::BigInt), (ColumnId(1), ColumnType::Text)], nulls)
+        KeyShape::new(
+            vec![(ColumnId(0), ColumnType::BigInt), (ColumnId(1), ColumnType::Text)],
+            [None; 2].into_iter(),
+            nulls,
+        )
     }
 
     fn run(nulls: KeyNulls, rows: &[(Option<i64>, Option<&str>)]) -> Result<KeyRun, KeyTooLong> {

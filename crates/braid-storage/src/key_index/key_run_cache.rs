@@ -12,6 +12,9 @@ use super::key_run::KeyRun;
 /// Bytes of all runs that are kept: those of 30 million integers.
 const BUDGET_BYTES: usize = 512 << 20;
 
+/// Bytes of an entry besides its run.
+const ENTRY_BYTES: usize = 256;
+
 /// A run of a chunk.
 type RunId = (TableId, ChunkId, Arc<KeyShape>);
 
@@ -34,6 +37,12 @@ struct Cached {
     last_use: u64,
 }
 
+impl Cached {
+    fn bytes(&self) -> usize {
+        self.run.memory_bytes() + ENTRY_BYTES
+    }
+}
+
 impl KeyRunCache {
     /// A run, if it is in memory.
     pub fn get(&self, id: &RunId) -> Option<Arc<KeyRun>> {
@@ -50,9 +59,9 @@ impl KeyRunCache {
         let mut state = self.state.lock();
         state.uses += 1;
         let cached = Cached { last_use: state.uses, run };
-        state.bytes += cached.run.memory_bytes();
+        state.bytes += cached.bytes();
         if let Some(before) = state.runs.insert(id, cached) {
-            state.bytes -= before.run.memory_bytes();
+            state.bytes -= before.bytes();
         }
         if state.bytes > BUDGET_BYTES {
             state.evict(BUDGET_BYTES / 4 * 3);
@@ -70,7 +79,7 @@ impl State {
             if self.bytes <= bytes_max {
                 return;
             }
-            self.bytes -= self.runs.remove(&id).map_or(0, |cached| cached.run.memory_bytes());
+            self.bytes -= self.runs.remove(&id).map_or(0, |cached| cached.bytes());
         }
     }
 }

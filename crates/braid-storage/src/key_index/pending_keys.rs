@@ -12,7 +12,7 @@ use super::key_def::KeyNulls;
 use super::key_run::KeyRun;
 
 /// Bytes of keys of one transaction and key from which on it has the whole key.
-const BYTES_MAX: usize = 64 << 20;
+const BYTES_MAX: usize = 256 << 20;
 
 /// Keys of a run that is kept as such.
 const RUN_KEYS_MIN: usize = 1024;
@@ -39,6 +39,7 @@ struct Pending {
 pub(crate) struct AddedKeys {
     few: Vec<Box<[u8]>>,
     has_run: bool,
+    bytes: usize,
 }
 
 impl PendingKeys {
@@ -49,7 +50,7 @@ impl PendingKeys {
 
     /// Whether some keys of a table are among them.
     pub fn has_any(&self, key: &KeyId) -> bool {
-        self.of.contains_key(key)
+        self.of.get(key).is_some_and(|pending| pending.is_whole || !pending.few.is_empty() || !pending.runs.is_empty())
     }
 
     /// Whether they would be too many with these.
@@ -60,12 +61,16 @@ impl PendingKeys {
 
     /// Adds keys.
     pub fn add(&mut self, key: &KeyId, keys: &Arc<KeyRun>) -> AddedKeys {
-        let pending = self.of.entry(key.clone()).or_default();
         let mut added = AddedKeys::default();
+        if keys.len() == 0 {
+            return added;
+        }
+        let pending = self.of.entry(key.clone()).or_default();
         if pending.is_whole {
             return added;
         }
-        pending.bytes += keys.memory_bytes();
+        added.bytes = keys.memory_bytes();
+        pending.bytes += added.bytes;
         if keys.len() >= RUN_KEYS_MIN {
             pending.runs.push(Arc::clone(keys));
             added.has_run = true;
@@ -88,7 +93,10 @@ impl PendingKeys {
     /// Takes back what was added last.
     pub fn take_back(&mut self, key: &KeyId, added: AddedKeys) {
         let Some(pending) = self.of.get_mut(key) else { return };
-        pending.few.retain(|key| !added.few.contains(key));
+        for key in &added.few {
+            pending.few.remove(key);
+        }
+        pending.bytes -= added.bytes.min(pending.bytes);
         if added.has_run {
             pending.runs.pop();
         }

@@ -16,6 +16,9 @@ use crate::{ChunkMeta, Scalar, StoreError, TableDef};
 /// Rows from which on a run is made on a thread of its own.
 const ROWS_INLINE_MAX: u32 = 4096;
 
+/// Rows from which on a run is kept. Smaller ones are made again in microseconds, and their chunks live briefly.
+const ROWS_CACHED_MIN: u32 = 256;
+
 /// A row with one of the keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct KeyMatch {
@@ -156,7 +159,9 @@ impl SearchedChunk<'_> {
                 made.map_err(|error| StoreError::Stopped { reason: error.to_string() })??
             }
         });
-        shared.key_runs.put(id, Arc::clone(&run));
+        if self.chunk.row_count >= ROWS_CACHED_MIN {
+            shared.key_runs.put(id, Arc::clone(&run));
+        }
         Ok(run)
     }
 }

@@ -11,8 +11,9 @@ use crate::table::{NAME_BYTES_MAX, TableDef};
 
 /// The shape of a key of this table.
 pub(crate) fn shape_of(def: &TableDef, key: &KeyDef) -> KeyShape {
-    let column_type = |id: &ColumnId| def.column_by_id(*id).expect("a key has columns of its table").column_type;
-    KeyShape::new(key.columns.iter().map(|id| (*id, column_type(id))).collect(), key.nulls)
+    let columns = || key.columns.iter().map(|id| def.column_by_id(*id).expect("a key has columns of its table"));
+    let types = columns().map(|column| (column.id, column.column_type)).collect();
+    KeyShape::new(types, columns().map(|column| column.missing.as_ref()), key.nulls)
 }
 
 /// The rows of a table that have the same key.

@@ -34,7 +34,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use braid_base::{ColumnId, TableId};
+use braid_base::{ColumnId, SchemaId, TableId};
 
 use super::byte_reader::ByteReader;
 use super::table_section::put_string;
@@ -209,7 +209,7 @@ pub(super) fn check_views(manifest: &Manifest) -> Result<(), String> {
     Ok(())
 }
 
-/// What a manifest has besides its views, by name and by id.
+/// What a manifest has besides its views, by id, and in schema `public`, where views are, by name.
 struct Relations<'a> {
     manifest: &'a Manifest,
     tables: HashMap<&'a str, TableId>,
@@ -219,9 +219,11 @@ struct Relations<'a> {
 
 impl<'a> Relations<'a> {
     fn of(manifest: &'a Manifest) -> Self {
-        let tables = manifest.tables.iter().map(|table| (&*table.def.name, table.def.id)).collect();
+        let tables = manifest.tables.iter().filter(|table| table.def.schema == SchemaId::PUBLIC);
+        let tables = tables.map(|table| (&*table.def.name, table.def.id)).collect();
         let types = manifest.types.iter().flat_map(|known| [&*known.name, &*known.array_name]);
-        let others = types.chain(manifest.sequences.iter().map(|known| &*known.def.name)).collect();
+        let sequences = manifest.sequences.iter().filter(|known| known.def.schema == SchemaId::PUBLIC);
+        let others = types.chain(sequences.map(|known| &*known.def.name)).collect();
         let type_oids = manifest.types.iter().flat_map(|known| [known.oid, known.array_oid]).collect();
         Self { manifest, tables, others, type_oids }
     }

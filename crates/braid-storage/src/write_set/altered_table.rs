@@ -93,6 +93,7 @@ impl TableWrites {
             let depends_on_rows = !matches!(rows, AlteredRows::Kept);
             self.altered = Some(self.altered_from(committed.ok_or_else(unknown)?, depends_on_rows)?);
         }
+        self.has_unclaimed = true;
         match rows {
             AlteredRows::Kept | AlteredRows::Checked => {
                 self.flush(shared).await?;

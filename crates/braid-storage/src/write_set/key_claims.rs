@@ -7,7 +7,8 @@
 //! 2. A row with the key that another transaction is about to delete is waited for, and so is another transaction that is about to add
 //!    the key. The one whose wait would close a circle fails ([`StoreError::Deadlock`]).
 //! 3. While a claim waits it holds none of the keys that it waits for: who deletes a row may add its key again.
-//! 4. After a key is locked, what was committed since it was searched for is searched again. From then on nobody else can commit it: a
+//! 4. Rows from before an ALTER TABLE of their transaction are compared always, as they have not claimed the keys that the table has now.
+//! 5. After a key is locked, what was committed since it was searched for is searched again. From then on nobody else can commit it: a
 //!    commit gives up its locks when its rows are visible. So the commit itself asks nothing.
 
 use std::sync::Arc;
@@ -113,7 +114,8 @@ impl Claim<'_> {
         if let Some(repeated) = keys.first_repeated() {
             return Err(self.duplicate(repeated));
         }
-        if self.owner.has_pending(&self.id, keys)
+        let is_unclaimed = self.writes.is_some_and(|writes| writes.has_unclaimed);
+        if (is_unclaimed || self.owner.has_pending(&self.id, keys))
             && let Some(key_at) = self.own_match(keys, earlier).await?
         {
             return Err(self.duplicate(keys.key(key_at)));

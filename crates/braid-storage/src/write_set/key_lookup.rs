@@ -109,16 +109,49 @@ impl WriteSet {
                 Err(holder) => return Ok(Attempt::Again(Some(holder))),
             }
         }
-        // What was committed after the keys were searched for may have them.
-        let newest = self.shared.snapshot();
-        let versions = [&committed, &newest].map(|state| state.by_id(def.id));
-        match versions {
-            [Some(before), Some(after)] if !Arc::ptr_eq(before, after) => return Ok(Attempt::Again(None)),
-            [Some(_), None] => return Err(conflict()),
-            _ => {}
+        if !self.is_still_so(def, sought, &committed, &found).await? {
+            return Ok(Attempt::Again(None));
         }
         let keys = sought.iter().map(|sought| keys_of_rows(&sought.run, row_count)).collect();
         Ok(Attempt::Done(KeyLookup { found, keys, view }))
+    }
+
+    /// Whether what was found in a committed state is so in the newest one: no other row has one of the keys, and those that were found are
+    /// there.
+    async fn is_still_so(
+        &self,
+        def: &Arc<TableDef>,
+        sought: &[Sought<'_>],
+        committed: &Catalog,
+        found: &[Option<RowId>],
+    ) -> Result<bool, StoreError> {
+        let newest = self.shared.snapshot();
+        let (Some(before), Some(after)) = (committed.by_id(def.id), newest.by_id(def.id)) else {
+            // A table of the transaction's own, or one that others have dropped, which the commit will find.
+            return Ok(true);
+        };
+        if Arc::ptr_eq(before, after) {
+            return Ok(true);
+        }
+        if before.def != after.def {
+            return Ok(false);
+        }
+        let find = |version: &TableVersion, id: ChunkId| version.chunks.binary_search_by_key(&id, |chunk| chunk.id);
+        let is_there = |row: &RowId| {
+            let chunk = find(after, row.chunk).ok().map(|at| &after.chunks[at]);
+            chunk.is_some_and(|chunk| chunk.deleted.as_ref().is_none_or(|deleted| !deleted.contains(row.row)))
+        };
+        if !found.iter().flatten().filter(|row| row.chunk.0 < PRIVATE_CHUNKS).all(is_there) {
+            return Ok(false);
+        }
+        let new: Vec<_> = after.chunks.iter().filter(|chunk| find(before, chunk.id).is_err()).collect();
+        for Sought { shape, run, .. } in sought {
+            let chunks = new.iter().map(|chunk| SearchedChunk { table: def.id, def: &after.def, chunk });
+            if !all_matches(&self.shared, shape, chunks, run).await?.is_empty() {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// Rows of a table of a lookup's view, in this order.

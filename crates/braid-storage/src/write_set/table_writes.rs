@@ -42,6 +42,8 @@ pub(super) struct TableWrites {
     pub(super) base: Base,
     /// What the definition was made of, if the transaction has altered a table of others.
     pub(super) altered: Option<Altered>,
+    /// Whether it was altered when there may have been rows: those have not claimed the keys that it has now.
+    pub(super) has_unclaimed: bool,
     full: Vec<OwnFile>,
     recent: Vec<Recent>,
     /// Deleted rows of chunks that are committed.
@@ -68,7 +70,15 @@ struct Recent {
 
 impl TableWrites {
     pub(super) fn new(def: Arc<TableDef>, base: Base) -> Self {
-        Self { def, base, altered: None, full: Vec::new(), recent: Vec::new(), deletes: RowDeletes::new() }
+        Self {
+            def,
+            base,
+            altered: None,
+            has_unclaimed: false,
+            full: Vec::new(),
+            recent: Vec::new(),
+            deletes: RowDeletes::new(),
+        }
     }
 
     /// Whether the table is created, altered or dropped.

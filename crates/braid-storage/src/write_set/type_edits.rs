@@ -22,9 +22,17 @@ impl TypeEdits {
         Self { before, after }
     }
 
-    /// The types before the transaction's first change.
-    pub(super) fn into_base(self) -> Types {
-        self.before
+    /// The types without these changes: those that are not changed, as a statement sees them now, and the others before the first change.
+    pub(super) fn before(&self, seen: &Types) -> Types {
+        let is_touched = |oid: &u32| match (self.before.get(oid), self.after.get(oid)) {
+            (Some(before), Some(after)) => !is_same(before, after),
+            (None, None) => false,
+            _ => true,
+        };
+        let mut before = seen.clone();
+        before.retain(|oid, _| !is_touched(oid));
+        before.extend(self.before.iter().filter(|(oid, _)| is_touched(oid)).map(|(oid, known)| (*oid, known.clone())));
+        before
     }
 
     /// The types that only the transaction has.

@@ -48,7 +48,8 @@ impl ViewEdits {
 
     /// These changes with further ones, of a statement that has seen this state.
     pub(super) fn changed_to(self, after: Views, seen: &Catalog) -> Self {
-        let Self { before, mut bound, .. } = self;
+        let before = self.before_of(seen.views().by_id());
+        let mut bound = self.bound;
         bound.retain(|id, known| after.get(id).is_some_and(|view| Arc::ptr_eq(&known.text, &view.text)));
         for (id, view) in &after {
             if !before.get(id).is_some_and(|before| Arc::ptr_eq(before, view)) {
@@ -56,6 +57,19 @@ impl ViewEdits {
             }
         }
         Self { before, after, bound }
+    }
+
+    /// The views without these changes: those that are not changed, as a statement sees them now, and the others before the first change.
+    fn before_of(&self, seen: &Views) -> Views {
+        let is_touched = |id: &TableId| match (self.before.get(id), self.after.get(id)) {
+            (Some(before), Some(after)) => !Arc::ptr_eq(before, after),
+            (None, None) => false,
+            _ => true,
+        };
+        let mut before = seen.clone();
+        before.retain(|id, _| !is_touched(id));
+        before.extend(self.before.iter().filter(|(id, _)| is_touched(id)).map(|(id, view)| (*id, Arc::clone(view))));
+        before
     }
 
     /// Checks that the columns that changed views read have the types that they had when the views were bound.
