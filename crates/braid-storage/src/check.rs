@@ -94,7 +94,7 @@ async fn check_keys(shared: &Arc<StoreShared>, version: &TableVersion) -> Vec<Fa
     let path = shared.directory.manifest();
     let fault = |kind| Fault { table: Some(version.def.name.clone()), ..Fault::of_path(&path, kind) };
     let mut faults = Vec::new();
-    for key in &version.def.keys {
+    for key in version.def.unique_keys() {
         match check_key(shared, version, key).await {
             Ok(()) => {}
             Err(StoreError::DuplicateKey(repeated)) => {

@@ -128,7 +128,7 @@ fn keys(catalog: &Catalog) -> Vec<NamedRow> {
             ("conkey", Value::Array(ArrayValue::of(TypeId::INT2, key.numbers()).into())),
         ]
     };
-    all_keys(catalog).filter(|key| key.kind != KeyKind::Index).map(row).collect()
+    all_keys(catalog).filter(|key| key.kind.is_constraint()).map(row).collect()
 }
 
 /// The indexes of the keys of all tables.
@@ -146,7 +146,7 @@ fn index_of(key: &ShownKey<'_>) -> NamedRow {
         ("indrelid", oid(table_object_id(key.def.id))),
         ("indnatts", small(key.columns.len())),
         ("indnkeyatts", small(key.columns.len())),
-        ("indisunique", yes()),
+        ("indisunique", Value::Bool(key.kind.is_unique())),
         ("indnullsnotdistinct", Value::Bool(key.nulls == KeyNulls::Equal)),
         ("indisprimary", Value::Bool(key.kind == KeyKind::Primary)),
         ("indimmediate", yes()),

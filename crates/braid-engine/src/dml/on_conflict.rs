@@ -83,7 +83,7 @@ impl Conflicts {
         };
         let arbiters = match (conflict_target, action) {
             (Some(target), _) => arbiters(def, target)?,
-            (None, OnConflictAction::DoNothing) => def.keys.clone(),
+            (None, OnConflictAction::DoNothing) => def.unique_keys().cloned().collect(),
             (None, OnConflictAction::DoUpdate(_)) => {
                 let message = "ON CONFLICT DO UPDATE requires inference specification or constraint name";
                 return Err(EngineError::new(SqlState::SyntaxError, message)
@@ -374,7 +374,8 @@ fn arbiters(def: &TableDef, target: &ConflictTarget) -> Result<Vec<KeyDef>, Engi
                 let message = format!("constraint \"{name}\" for table \"{}\" does not exist", def.name);
                 EngineError::new(SqlState::UndefinedObject, message)
             };
-            Ok(vec![def.key(&name).ok_or_else(unknown)?.clone()])
+            let key = def.key(&name).filter(|key| key.kind.is_constraint());
+            Ok(vec![key.ok_or_else(unknown)?.clone()])
         }
         ConflictTarget::Columns(names) => {
             let mut columns = HashSet::new();
@@ -386,7 +387,7 @@ fn arbiters(def: &TableDef, target: &ConflictTarget) -> Result<Vec<KeyDef>, Engi
             let is_meant = |key: &&KeyDef| {
                 key.columns.len() == columns.len() && key.columns.iter().all(|column| columns.contains(column))
             };
-            let keys: Vec<KeyDef> = def.keys.iter().filter(is_meant).cloned().collect();
+            let keys: Vec<KeyDef> = def.unique_keys().filter(is_meant).cloned().collect();
             match keys.is_empty() {
                 false => Ok(keys),
                 true => Err(EngineError::new(

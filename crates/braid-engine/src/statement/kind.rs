@@ -47,6 +47,12 @@ pub enum StatementKind {
     AlterSchema,
     /// DROP SCHEMA.
     DropSchema,
+    /// CREATE INDEX.
+    CreateIndex,
+    /// ALTER INDEX.
+    AlterIndex,
+    /// DROP INDEX.
+    DropIndex,
     /// CREATE SEQUENCE.
     CreateSequence,
     /// ALTER SEQUENCE.
@@ -117,6 +123,9 @@ impl StatementKind {
                 S::Merge(_) => Self::Merge,
                 S::CreateTable(_) => Self::CreateTable,
                 S::Drop { object_type: ast::ObjectType::Table, .. } => Self::DropTable,
+                S::CreateIndex(_) => Self::CreateIndex,
+                S::AlterIndex { .. } => Self::AlterIndex,
+                S::Drop { object_type: ast::ObjectType::Index, .. } => Self::DropIndex,
                 S::AlterTable(_) => Self::AlterTable,
                 S::Truncate(_) => Self::Truncate,
                 S::CreateType { .. } => Self::CreateType,
@@ -154,7 +163,8 @@ impl StatementKind {
         let is_of_views = matches!(self, Self::CreateView | Self::AlterView | Self::DropView | Self::RefreshView);
         let is_of_rows = self.changes_rows() || matches!(self, Self::Merge | Self::CopyFrom | Self::Truncate);
         let is_of_tables = matches!(self, Self::CreateTable | Self::AlterTable | Self::DropTable);
-        let is_of_system = is_of_types || is_of_schemas || is_of_sequences || is_of_views;
+        let is_of_indexes = matches!(self, Self::CreateIndex | Self::AlterIndex | Self::DropIndex);
+        let is_of_system = is_of_indexes || is_of_types || is_of_schemas || is_of_sequences || is_of_views;
         is_of_system || is_of_rows || is_of_tables
     }
 
@@ -280,7 +290,8 @@ mod tests {
             ("refresh materialized view v", RefreshView),
             ("create table view_of_it (a int)", CreateTable),
             ("alter view v set schema s", AlterView),
-            ("create index on t (a)", Unsupported),
+            ("create index on t (a)", CreateIndex),
+            ("create extension x", Unsupported),
             ("alter table t add column b int", AlterTable),
         ] {
             assert_eq!(kinds(sql), [kind], "{sql}");

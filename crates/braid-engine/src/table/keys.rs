@@ -167,7 +167,12 @@ pub(crate) fn check_key_type(name: &str, column: &ColumnDef) -> Result<(), Engin
     Err(EngineError::unsupported(format!("column \"{name}\" is of type {shown}, of which keys are not supported")))
 }
 
-fn given_name(catalog: &Catalog, schema: SchemaId, keys: &[KeyDef], name: &str) -> Result<String, EngineError> {
+pub(super) fn given_name(
+    catalog: &Catalog,
+    schema: SchemaId,
+    keys: &[KeyDef],
+    name: &str,
+) -> Result<String, EngineError> {
     match is_taken(catalog, schema, keys, name) {
         true => Err(taken(name)),
         false => Ok(name.to_owned()),
@@ -179,12 +184,17 @@ fn taken(name: &str) -> EngineError {
 }
 
 /// `table_pkey` or `table_column_column_key`; with a number if the name is taken.
-fn chosen_name(catalog: &Catalog, (schema, table): (SchemaId, &str), keys: &[KeyDef], key: &WrittenKey) -> String {
+pub(super) fn chosen_name(
+    catalog: &Catalog,
+    (schema, table): (SchemaId, &str),
+    keys: &[KeyDef],
+    key: &WrittenKey,
+) -> String {
     let columns = key.columns.join("_");
     let (column, label) = match key.kind {
         KeyKind::Primary => (None, "pkey"),
         KeyKind::Unique => (Some(columns.as_str()), "key"),
-        KeyKind::Index => (Some(columns.as_str()), "idx"),
+        KeyKind::UniqueIndex | KeyKind::Index => (Some(columns.as_str()), "idx"),
     };
     let numbers = std::iter::once(String::new()).chain((1..).map(|number: u32| number.to_string()));
     let mut names = numbers.map(|number| shortened(table, column, &format!("{label}{number}")));
@@ -214,7 +224,7 @@ fn is_enforced(
     Ok(enforced.unwrap_or(plain == PlainKeys::Enforced))
 }
 
-fn key_columns(columns: &[IndexColumn]) -> Result<Vec<String>, EngineError> {
+pub(super) fn key_columns(columns: &[IndexColumn]) -> Result<Vec<String>, EngineError> {
     let name = |column: &IndexColumn| match &column.column.expr {
         _ if column.operator_class.is_some() || column.column.with_fill.is_some() => {
             Err(EngineError::unsupported("operator classes of keys are not supported"))

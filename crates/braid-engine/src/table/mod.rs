@@ -5,6 +5,7 @@
 //! | [`definition`] | CREATE TABLE's syntax into a definition, and what is refused in it |
 //! | [`check_constraints`] | CHECK: names, and texts that follow their columns |
 //! | [`keys`] | PRIMARY KEY and UNIQUE |
+//! | [`indexes`] | CREATE, ALTER and DROP INDEX |
 //! | [`storage_parameters`] | WITH (…) of a table |
 //! | [`constraint_names`] | the names of constraints that are written without one |
 //! | [`create`] | CREATE TABLE and CREATE TABLE AS |
@@ -18,6 +19,7 @@ mod constraint_names;
 mod create;
 pub(crate) mod definition;
 mod drop;
+mod indexes;
 pub(crate) mod keys;
 mod storage_parameters;
 mod truncate;
@@ -26,4 +28,5 @@ pub(crate) use crate::table_names::{Missing, Persistence};
 pub(crate) use alter::alter_table;
 pub(crate) use create::{Rows, create_table, create_table_as};
 pub(crate) use drop::drop_tables;
+pub(crate) use indexes::{create_index, drop_indexes, rename_index};
 pub(crate) use truncate::truncate;

@@ -307,7 +307,6 @@ async fn the_dialect_is_refused_where_it_would_be_ignored() {
         ("select * from t for update", "0A000"),
         ("select * from t tablesample system ((select 10))", "0A000"),
         ("alter table t owner to alice", "0A000"),
-        ("create index on t (a)", "0A000"),
     ])
     .await;
 }

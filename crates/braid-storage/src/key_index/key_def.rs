@@ -8,7 +8,7 @@ pub const KEY_COLUMNS_MAX: usize = 32;
 /// Most keys of a table.
 pub const KEYS_MAX: usize = 1024;
 
-/// Columns whose values together differ in all rows of a table.
+/// Columns whose values together differ in all rows of a table, or only an index of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyDef {
     /// Identity among tables and sequences, not given out twice.
@@ -31,7 +31,21 @@ pub enum KeyKind {
     /// UNIQUE.
     Unique,
     /// CREATE UNIQUE INDEX: no constraint.
+    UniqueIndex,
+    /// CREATE INDEX: rows may be alike.
     Index,
+}
+
+impl KeyKind {
+    /// Whether no two rows have the same.
+    pub fn is_unique(self) -> bool {
+        self != Self::Index
+    }
+
+    /// Whether it is a constraint of its table, and not only an index.
+    pub fn is_constraint(self) -> bool {
+        matches!(self, Self::Primary | Self::Unique)
+    }
 }
 
 /// Whether two nulls are the same key.

@@ -44,6 +44,11 @@ impl TableDef {
         self.keys.iter().find(|key| key.name == name)
     }
 
+    /// The keys of which no two rows have the same.
+    pub fn unique_keys(&self) -> impl Iterator<Item = &KeyDef> {
+        self.keys.iter().filter(|key| key.kind.is_unique())
+    }
+
     /// The enforced primary key.
     pub fn enforced_primary_key(&self) -> Option<&KeyDef> {
         self.keys.iter().find(|key| key.kind == KeyKind::Primary)
@@ -65,7 +70,9 @@ impl TableDef {
                 ));
             }
             let has_type = |id: &ColumnId| self.column_by_id(*id).is_some_and(|column| is_key_type(column.column_type));
-            if !columns.iter().all(has_type) {
+            let has_column = |id: &ColumnId| self.column_by_id(*id).is_some();
+            let fits = if kind.is_unique() { columns.iter().all(has_type) } else { columns.iter().all(has_column) };
+            if !fits {
                 return Err(format!(
                     "a column of key \"{name}\" is none of the table, or of a type that keys cannot have"
                 ));

@@ -15,7 +15,7 @@
 //! |---|---|
 //! | 4 | id |
 //! | string | name |
-//! | 1 | 0 PRIMARY KEY, 1 UNIQUE, 2 CREATE UNIQUE INDEX |
+//! | 1 | 0 PRIMARY KEY, 1 UNIQUE, 2 CREATE UNIQUE INDEX, 3 CREATE INDEX |
 //! | 1 | bit 0: nulls are alike |
 //! | 2 | number of columns; then 2 bytes each, the column's id |
 
@@ -73,7 +73,8 @@ pub(super) fn put_keys(out: &mut Vec<u8>, keys: &[KeyDef]) {
         out.push(match kind {
             KeyKind::Primary => 0,
             KeyKind::Unique => 1,
-            KeyKind::Index => 2,
+            KeyKind::UniqueIndex => 2,
+            KeyKind::Index => 3,
         });
         out.push(if *nulls == KeyNulls::Equal { NULLS_EQUAL } else { 0 });
         out.extend_from_slice(&(columns.len() as u16).to_le_bytes());
@@ -89,7 +90,8 @@ pub(super) fn take_keys(reader: &mut ByteReader<'_>) -> Result<Vec<KeyDef>, Mani
         let kind = match reader.u8()? {
             0 => KeyKind::Primary,
             1 => KeyKind::Unique,
-            2 => KeyKind::Index,
+            2 => KeyKind::UniqueIndex,
+            3 => KeyKind::Index,
             kind => return Err(reader.malformed(format!("key \"{name}\" is of kind {kind}"))),
         };
         let nulls = match reader.u8()? {

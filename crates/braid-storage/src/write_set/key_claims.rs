@@ -48,7 +48,7 @@ impl WriteSet {
     /// chunks fails with.
     pub(super) async fn claim_keys(&mut self, rows: &AppendedRows) -> Result<(), StoreError> {
         let def = &rows.def;
-        if def.keys.is_empty() || rows.row_count == 0 {
+        if def.unique_keys().next().is_none() || rows.row_count == 0 {
             return Ok(());
         }
         let owner = self.lock_owner();
@@ -57,7 +57,7 @@ impl WriteSet {
             full.add(written, self.shared.next_private_chunks(written.chunks.len()), |_| None);
         }
         let full = full.into_chunks();
-        for key in &def.keys {
+        for key in def.unique_keys() {
             let claim = Claim {
                 shared: &self.shared,
                 def,
@@ -95,7 +95,7 @@ impl WriteSet {
         is_checked: impl Fn(&KeyDef) -> bool,
     ) -> Result<(), StoreError> {
         let Some(writes) = self.tables.get(&table) else { return Ok(()) };
-        let keys: Vec<&KeyDef> = writes.def.keys.iter().filter(|key| is_checked(key)).collect();
+        let keys: Vec<&KeyDef> = writes.def.unique_keys().filter(|key| is_checked(key)).collect();
         if keys.is_empty() {
             return Ok(());
         }

@@ -70,7 +70,7 @@ impl AlteredTable {
 
     /// Whether it gets keys that its rows are not known to differ in.
     pub fn has_new_keys(&self) -> bool {
-        self.def.keys.iter().any(|key| !self.before.def.keys.iter().any(|known| known.id == key.id))
+        self.def.unique_keys().any(|key| !self.before.def.keys.iter().any(|known| known.id == key.id))
     }
 
     /// RENAME TO.

@@ -36,7 +36,7 @@ impl AlteredTable {
         let old = std::mem::replace(&mut column.column_type, new);
         cast_default(column, old)?;
         let column = column.clone();
-        if self.def.keys.iter().any(|key| key.columns.contains(&id)) {
+        if self.def.unique_keys().any(|key| key.columns.contains(&id)) {
             check_key_type(name, &column)?;
         }
         let values = match using {

@@ -57,7 +57,7 @@ impl AlteredTable {
             self.unverified.retain(|other| other != name);
             return Ok(());
         }
-        if let Some(at) = self.def.keys.iter().position(|key| key.name == name && key.kind != KeyKind::Index) {
+        if let Some(at) = self.def.keys.iter().position(|key| key.name == name && key.kind.is_constraint()) {
             if self.def.keys.remove(at).kind == KeyKind::Primary {
                 self.def.primary_key.clear();
             }
@@ -81,7 +81,7 @@ impl AlteredTable {
         from: &str,
         to: &str,
     ) -> Result<(), EngineError> {
-        if let Some(at) = self.def.keys.iter().position(|key| key.name == from && key.kind != KeyKind::Index) {
+        if let Some(at) = self.def.keys.iter().position(|key| key.name == from && key.kind.is_constraint()) {
             if context.snapshot().has_relation(self.def.schema, to) {
                 return Err(EngineError::new(SqlState::DuplicateTable, format!("relation \"{to}\" already exists")));
             }

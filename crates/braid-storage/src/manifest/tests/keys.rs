@@ -10,14 +10,15 @@ pub(super) fn random_keys(def: &TableDef, random: &mut SeededRandom) -> Vec<KeyD
     let is_fit = !def.primary_key.is_empty() && fit.starts_with(&def.primary_key);
     let primary = (is_fit && random.chance(1, 2)).then(|| (KeyKind::Primary, def.primary_key.clone()));
     let unique = (!fit.is_empty() && random.chance(1, 2)).then_some((KeyKind::Unique, fit));
+    let index = (!def.columns.is_empty()).then(|| (KeyKind::Index, vec![def.columns[0].id]));
     let key = |(at, (kind, columns)): (usize, (KeyKind, Vec<ColumnId>))| KeyDef {
-        id: TableId(NEXT_IDS.table + 2 * def.id.0 + at as u32),
+        id: TableId(NEXT_IDS.table + 3 * def.id.0 + at as u32),
         name: format!("key {at} of {}", def.id),
         columns,
         kind,
         nulls: if random.chance(1, 2) { KeyNulls::Equal } else { KeyNulls::Distinct },
     };
-    primary.into_iter().chain(unique).enumerate().map(key).collect()
+    primary.into_iter().chain(unique).chain(index).enumerate().map(key).collect()
 }
 
 #[test]
@@ -37,7 +38,12 @@ fn forged_keys_are_refused() {
         kind,
         nulls: KeyNulls::Distinct,
     };
-    def.keys = vec![key(20, KeyKind::Primary), key(21, KeyKind::Unique), key(22, KeyKind::Index)];
+    def.keys = vec![
+        key(20, KeyKind::Primary),
+        key(21, KeyKind::Unique),
+        key(22, KeyKind::UniqueIndex),
+        key(23, KeyKind::Index),
+    ];
     manifest.tables[0].chunks.clear();
     assert_eq!(Manifest::decode(&manifest.encode()).as_ref(), Ok(&manifest));
     let refused = |what: &str, forge: &dyn Fn(&mut Vec<KeyDef>)| {

@@ -1,0 +1,261 @@
+//! CREATE INDEX, ALTER INDEX … RENAME, DROP INDEX.
+//!
+//! A unique index is enforced as UNIQUE is. Other indexes are kept and shown: no plan uses them yet. Indexes are of columns in ascending order;
+//! expressions, conditions, other orders and other methods than B-trees are refused.
+
+use std::sync::Arc;
+
+use braid_storage::{AlteredRows, Catalog, KeyDef, KeyKind, KeyNulls, TableDef};
+use sqlparser::ast::{AlterIndexOperation, CreateIndex, Expr, IndexType, ObjectName};
+
+use super::keys::{WrittenKey, check_key_type, chosen_name, given_name, key_columns};
+use crate::names::{fold, table_parts};
+use crate::notices::Notice;
+use crate::statement_context::StatementContext;
+use crate::table_names::{Missing, Named, named_table};
+use crate::{EngineError, Outcome, SqlState};
+
+/// CREATE [UNIQUE] INDEX
+///
+/// # Errors
+/// For what is refused of it, for tables and columns that there are not, names that are taken, and rows with the same key.
+pub(crate) async fn create_index(context: &StatementContext, create: &CreateIndex) -> Result<Outcome, EngineError> {
+    check_clauses(context, create)?;
+    context.settle_writes().await?;
+    let states = context.states();
+    let def = match named_table(context, &states.1, &create.table_name)? {
+        Named::View(view) if view.is_materialized() => {
+            return Err(EngineError::unsupported("indexes of materialized views are not supported"));
+        }
+        Named::View(view) => return Err(not_indexed(&view.name, "views")),
+        Named::Sequence(known) => return Err(not_indexed(&known.definition.name, "sequences")),
+        Named::System(name, _) => {
+            let message = format!("permission denied: \"{name}\" is a system catalog");
+            return Err(EngineError::new(SqlState::InsufficientPrivilege, message));
+        }
+        named => named.into_altered()?,
+    };
+    let kind = if create.unique { KeyKind::UniqueIndex } else { KeyKind::Index };
+    let nulls = if create.nulls_distinct == Some(false) { KeyNulls::Equal } else { KeyNulls::Distinct };
+    let written = WrittenKey { name: None, columns: columns_of(create)?, kind, nulls, is_enforced: true };
+    let Some(key) = new_key(&states.1, &def, create, &written)? else {
+        let name = create.name.as_ref().map(last_part).transpose()?.unwrap_or_default();
+        context.raise(Notice::skipping(SqlState::DuplicateTable, &format!("relation \"{name}\" already exists")));
+        return Ok(Outcome::done("CREATE INDEX"));
+    };
+    let rows = if kind.is_unique() { AlteredRows::Checked } else { AlteredRows::Kept };
+    let mut keys = def.keys.clone();
+    keys.push(KeyDef { id: context.database().store().write_set().new_relation_id(), ..key });
+    replace(context, states, TableDef { keys, ..TableDef::clone(&def) }, rows).await?;
+    Ok(Outcome::done("CREATE INDEX"))
+}
+
+/// DROP INDEX [IF EXISTS]
+///
+/// # Errors
+/// For indexes that there are not, and those that constraints need. Nothing is dropped then.
+pub(crate) async fn drop_indexes(
+    context: &StatementContext,
+    names: &[ObjectName],
+    missing: Missing,
+) -> Result<Outcome, EngineError> {
+    let snapshot = context.snapshot();
+    let mut found = Vec::new();
+    for name in names {
+        match named_index(context, &snapshot, name) {
+            Ok((def, key)) if key.kind.is_constraint() => return Err(needed_by_constraint(&def, &key)),
+            Ok(index) => found.push(index),
+            Err(error) if missing == Missing::Skipped && error.state() == SqlState::UndefinedObject => {
+                context.raise(Notice::skipping(SqlState::SuccessfulCompletion, error.message()));
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    for (def, key) in found {
+        context.settle_writes().await?;
+        let states = context.states();
+        let Some(version) = states.1.by_id(def.id) else { continue };
+        let keys = version.def.keys.iter().filter(|known| known.id != key.id).cloned().collect();
+        let new = TableDef { keys, ..TableDef::clone(&version.def) };
+        alter(context, &states, new, AlteredRows::Kept).await?;
+    }
+    context.keep_changes().await?;
+    Ok(Outcome::done("DROP INDEX"))
+}
+
+/// ALTER INDEX … RENAME TO …
+///
+/// # Errors
+/// For an index that there is not, and a name that is taken.
+pub(crate) async fn rename_index(
+    context: &StatementContext,
+    name: &ObjectName,
+    operation: &AlterIndexOperation,
+) -> Result<Outcome, EngineError> {
+    let AlterIndexOperation::RenameIndex { index_name } = operation;
+    context.settle_writes().await?;
+    let states = context.states();
+    let (def, key) = named_index(context, &states.1, name).map_err(|error| match error.state() {
+        SqlState::UndefinedObject => {
+            let message = format!("relation \"{}\" does not exist", last_part(name).unwrap_or_default());
+            EngineError::new(SqlState::UndefinedTable, message)
+        }
+        _ => error,
+    })?;
+    let new_name = given_name(&states.1, def.schema, &[], &last_part(index_name)?)?;
+    let renamed = |known: &KeyDef| match known.id == key.id {
+        true => KeyDef { name: new_name.clone(), ..known.clone() },
+        false => known.clone(),
+    };
+    let keys = def.keys.iter().map(renamed).collect();
+    replace(context, states, TableDef { keys, ..TableDef::clone(&def) }, AlteredRows::Kept).await?;
+    Ok(Outcome::done("ALTER INDEX"))
+}
+
+/// Gives a table another definition, in the transaction or by a commit.
+async fn replace(
+    context: &StatementContext,
+    states: (Arc<Catalog>, Arc<Catalog>),
+    def: TableDef,
+    rows: AlteredRows,
+) -> Result<(), EngineError> {
+    alter(context, &states, def, rows).await?;
+    drop(states);
+    context.keep_changes().await
+}
+
+async fn alter(
+    context: &StatementContext,
+    states: &(Arc<Catalog>, Arc<Catalog>),
+    def: TableDef,
+    rows: AlteredRows,
+) -> Result<(), EngineError> {
+    context.alter_table(states, (def, rows), |_, _| Ok(())).await
+}
+
+/// The index with its name; `None` if IF NOT EXISTS finds that there is one.
+fn new_key(
+    catalog: &Catalog,
+    def: &TableDef,
+    create: &CreateIndex,
+    written: &WrittenKey,
+) -> Result<Option<KeyDef>, EngineError> {
+    let unknown = written.columns.iter().find(|name| def.column(name).is_none());
+    if let Some(name) = unknown {
+        return Err(EngineError::new(SqlState::UndefinedColumn, format!("column \"{name}\" does not exist")));
+    }
+    let columns = written.column_ids(&def.columns)?;
+    if written.kind.is_unique() {
+        let of_index = def.columns.iter().filter(|column| columns.contains(&column.id));
+        of_index.into_iter().try_for_each(|column| check_key_type(&column.name, column))?;
+    }
+    let name = match &create.name {
+        None => chosen_name(catalog, (def.schema, &def.name), &def.keys, written),
+        Some(name) => {
+            let name = last_part(name)?;
+            if create.if_not_exists && catalog.has_relation(def.schema, &name) {
+                return Ok(None);
+            }
+            given_name(catalog, def.schema, &def.keys, &name)?
+        }
+    };
+    Ok(Some(KeyDef { id: def.id, name, columns, kind: written.kind, nulls: written.nulls }))
+}
+
+/// The columns of an index, ascending, nulls last.
+fn columns_of(create: &CreateIndex) -> Result<Vec<String>, EngineError> {
+    let mut columns = create.columns.clone();
+    for column in &mut columns {
+        let options = &mut column.column.options;
+        if options.asc == Some(false) || options.nulls_first == Some(true) {
+            return Err(EngineError::unsupported("indexes in descending order or with nulls first are not supported"));
+        }
+        (options.asc, options.nulls_first) = (None, None);
+        if !matches!(column.column.expr, Expr::Identifier(_)) {
+            return Err(EngineError::unsupported("indexes of expressions are not supported"));
+        }
+    }
+    let names = key_columns(&columns)?;
+    match names.iter().enumerate().any(|(at, name)| names[..at].contains(name)) {
+        true => Err(EngineError::unsupported("an index that has a column twice is not supported")),
+        false => Ok(names),
+    }
+}
+
+fn check_clauses(context: &StatementContext, create: &CreateIndex) -> Result<(), EngineError> {
+    let refused = [
+        (create.using.as_ref().is_some_and(|method| *method != IndexType::BTree), "another index method than btree"),
+        (!create.include.is_empty(), "INCLUDE of an index"),
+        (create.predicate.is_some(), "an index with a condition"),
+        (!create.with.is_empty() || !create.index_options.is_empty(), "WITH (…) of an index"),
+        (!create.alter_options.is_empty(), "this form of CREATE INDEX"),
+    ];
+    if let Some((_, what)) = refused.iter().find(|(given, _)| *given) {
+        return Err(EngineError::unsupported(format!("{what} is not supported")));
+    }
+    if create.name.is_none() && create.if_not_exists {
+        return Err(EngineError::new(SqlState::SyntaxError, "syntax error at or near \"ON\""));
+    }
+    if create.concurrently && context.is_in_transaction() {
+        let message = "CREATE INDEX CONCURRENTLY cannot run inside a transaction block";
+        return Err(EngineError::new(SqlState::ActiveTransaction, message));
+    }
+    Ok(())
+}
+
+/// The index of a name along the session's search path, and its table.
+fn named_index(
+    context: &StatementContext,
+    snapshot: &Catalog,
+    name: &ObjectName,
+) -> Result<(Arc<TableDef>, KeyDef), EngineError> {
+    let (schema, index) = table_parts(name, context.database_name())?;
+    let in_schema = |schema: &str| {
+        let id = context.schema_of_users(snapshot, schema)?;
+        let found = id.and_then(|id| snapshot.key_in(id, &index));
+        Ok::<_, EngineError>(found.map(|(version, key)| (version.def.clone(), key.clone())))
+    };
+    let found = match &schema {
+        Some(schema) => in_schema(schema)?,
+        None => {
+            context.search_path_in(snapshot).searched().find_map(|schema| in_schema(schema).transpose()).transpose()?
+        }
+    };
+    if let Some(found) = found {
+        return Ok(found);
+    }
+    let wrong = |name: &str, kind: &str| {
+        EngineError::new(SqlState::WrongObjectType, format!("\"{name}\" is not an index"))
+            .with_hint(format!("Use DROP {kind} to remove a {}.", kind.to_lowercase()))
+    };
+    Err(match named_table(context, snapshot, name)? {
+        Named::Table(def) => wrong(&def.name, "TABLE"),
+        Named::Sequence(known) => wrong(&known.definition.name, "SEQUENCE"),
+        Named::View(view) if view.is_materialized() => wrong(&view.name, "MATERIALIZED VIEW"),
+        Named::View(view) => wrong(&view.name, "VIEW"),
+        Named::System(name, _) => wrong(&name, "TABLE"),
+        missing @ Named::NoSchema(..) => match missing.into_altered() {
+            Ok(def) => wrong(&def.name, "TABLE"),
+            Err(no_schema) => no_schema,
+        },
+        Named::Nothing(..) => EngineError::new(SqlState::UndefinedObject, format!("index \"{index}\" does not exist")),
+    })
+}
+
+fn last_part(name: &ObjectName) -> Result<String, EngineError> {
+    let part = name.0.last().and_then(|part| part.as_ident()).map(fold);
+    part.ok_or_else(|| EngineError::new(SqlState::SyntaxError, format!("{name} is not the name of an index")))
+}
+
+fn not_indexed(relation: &str, kind: &str) -> EngineError {
+    let message = format!("cannot create index on relation \"{relation}\"");
+    EngineError::new(SqlState::WrongObjectType, message)
+        .with_detail(format!("This operation is not supported for {kind}."))
+}
+
+fn needed_by_constraint(def: &TableDef, key: &KeyDef) -> EngineError {
+    let (key, table) = (&key.name, &def.name);
+    let message = format!("cannot drop index {key} because constraint {key} on table {table} requires it");
+    EngineError::new(SqlState::DependentObjectsStillExist, message)
+        .with_hint(format!("You can drop constraint {key} on table {table} instead."))
+}
