@@ -7,6 +7,7 @@ use sqlparser::ast::{
     ObjectNamePart, TableAlias, TableAliasColumnDef, TableFactor, TableWithJoins,
 };
 
+use super::samples::only_tables_are_sampled;
 use super::scope::{Access, Scope, ScopeColumn, ScopeRelation, visible_columns};
 use super::subqueries::column_expression;
 use crate::binder::clause::Clause;
@@ -212,6 +213,9 @@ impl Binder<'_> {
             } if with_hints.is_empty() && partitions.is_empty() && index_hints.is_empty() => {
                 let table = self.table(name, alias.as_ref(), scope)?;
                 let place = Place::of(name.0.first().and_then(ObjectNamePart::as_ident));
+                if sample.is_some() && self.is_view(name) {
+                    return Err(self.places.mark(only_tables_are_sampled(), place));
+                }
                 sample.iter().try_fold(table, |table, sample| self.sampled(table, sample, place, scope))
             }
             TableFactor::Table { sample: Some(_), .. } | TableFactor::Derived { sample: Some(_), .. } => {

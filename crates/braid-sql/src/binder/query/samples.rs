@@ -1,6 +1,6 @@
 //! TABLESAMPLE: which rows of a table are read.
 
-use sqlparser::ast::{Expr, FunctionArg, FunctionArgExpr, ObjectNamePart, TableSample, TableSampleKind};
+use sqlparser::ast::{Expr, FunctionArg, FunctionArgExpr, ObjectName, ObjectNamePart, TableSample, TableSampleKind};
 
 use super::from::FromItem;
 use super::scope::Scope;
@@ -16,6 +16,11 @@ use crate::syntax::{SampleSyntax, sample_of};
 use crate::types::type_names::format_type;
 use crate::{SqlError, SqlState, SqlType, Value};
 
+/// The refusal of a sample of anything else.
+pub(super) fn only_tables_are_sampled() -> SqlError {
+    SqlError::unsupported("TABLESAMPLE clause can only be applied to tables and materialized views")
+}
+
 impl Binder<'_> {
     /// A table of which a sample is read. `place` is that of its name.
     pub(super) fn sampled(
@@ -27,12 +32,23 @@ impl Binder<'_> {
     ) -> Result<FromItem, SqlError> {
         let (TableSampleKind::AfterTableAlias(sample) | TableSampleKind::BeforeTableAlias(sample)) = sample;
         let Relation::Table(scan) = &mut item.relation else {
-            let message = "TABLESAMPLE clause can only be applied to tables and materialized views";
-            return Err(self.places.mark(SqlError::unsupported(message), place));
+            return Err(self.places.mark(only_tables_are_sampled(), place));
         };
         let beside = scope.with_relations(scope.relations.clone());
         scan.sample = Some(Box::new(self.in_scope(&beside, Clause::FromFunction).sample(sample)?));
         Ok(item)
+    }
+
+    /// Whether a name is that of a view, which may have become the scan of a table.
+    pub(super) fn is_view(&self, name: &ObjectName) -> bool {
+        let parts: Vec<String> = name.0.iter().filter_map(ObjectNamePart::as_ident).map(fold).collect();
+        let (schema, name) = match &parts[..] {
+            [name] => (self.searched, name),
+            [.., schema, name] => (Some(schema.as_str()), name),
+            [] => return false,
+        };
+        let table = self.tables.table(schema, name).ok().flatten();
+        table.is_some_and(|table| self.tables.view(table.id).is_some())
     }
 
     fn sample(&self, sample: &TableSample) -> Result<Sample, SqlError> {
