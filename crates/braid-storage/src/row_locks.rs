@@ -9,7 +9,7 @@
 //!
 //! Locks are bitmaps by chunk, so that a transaction may lock any number of rows.
 //!
-//! The keys of rows that a transaction is about to add are locked beside them ([`PendingKeys`]): whoever wants to add the same waits.
+//! The keys of rows that a transaction is about to add are locked beside them ([`PendingKeys`]): a transaction that wants to add the same waits.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;

@@ -117,7 +117,7 @@ impl Conflicts {
         front_end::describe_part(part.context, part.statement, query, &tables, declared).await.map(Some)
     }
 
-    /// Adds these rows, or changes those that have their keys, until nobody else comes between.
+    /// Adds these rows, or changes those that have their keys. It begins anew when others change these rows meanwhile.
     pub async fn insert(
         &self,
         part: Part<'_>,

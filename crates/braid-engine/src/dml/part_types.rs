@@ -1,4 +1,4 @@
-//! The types of a statement's parameters, of which each of its parts tells some.
+//! The types of a statement's parameters: each part of the statement tells some.
 
 use arrow::datatypes::SchemaRef;
 use braid_sql::SqlType;

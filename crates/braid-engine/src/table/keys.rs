@@ -164,7 +164,9 @@ pub(crate) fn check_key_type(name: &str, column: &ColumnDef) -> Result<(), Engin
         return Ok(());
     }
     let shown = format_type(SqlType::of(sql_type_of(column.column_type).id));
-    Err(EngineError::unsupported(format!("column \"{name}\" is of type {shown}, of which keys are not supported")))
+    Err(EngineError::unsupported(format!(
+        "column \"{name}\" is of type {shown}, and keys of this type are not supported"
+    )))
 }
 
 pub(super) fn given_name(

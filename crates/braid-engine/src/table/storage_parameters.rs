@@ -1,4 +1,4 @@
-//! `WITH (…)` of a table: PostgreSQL's storage parameters, of which Braid needs none.
+//! `WITH (…)` of a table: PostgreSQL's storage parameters. Braid needs none of them.
 //!
 //! `fillfactor` and `autovacuum_enabled` are checked and forgotten: pages are never changed in place, and there is no vacuum to turn off.
 //! Others are refused, and those that PostgreSQL does not have are errors.

@@ -11,7 +11,7 @@
 //! | [`key_run`] | keys in order, each with its row |
 //! | [`key_summary`] | bounds and a filter of a run: what need not be read |
 //! | [`key_run_cache`] | the runs in memory, up to a budget |
-//! | [`pending_keys`] | the keys of a transaction that nobody else sees yet |
+//! | [`pending_keys`] | the keys that a transaction is about to add |
 //!
 //! Runs are searched and made by [`crate::key_search`]. They are in no file: the first search of a chunk reads its key columns. Bounds in zone maps spare that for chunks that cannot have
 //! the key.

@@ -1,4 +1,4 @@
-//! The keys of rows that a transaction is about to add: nobody else may add them before its end.
+//! The keys of rows that a transaction is about to add. Other transactions that want to add them wait for its end.
 //!
 //! Keys of few rows are in a set. Keys of many stay in the runs that they came in. A transaction with more than
 //! [`BYTES_MAX`] of them has the whole key of the table: then it holds no keys, and others wait for it whatever they add.

@@ -1,4 +1,4 @@
-//! Keys of rows that a transaction adds: nobody has them, and nobody else adds them before its end.
+//! Keys of rows that a transaction adds: no row has them, and no other transaction adds them before its end.
 //!
 //! A statement claims the keys of its rows when all of them are known and the rows that it deletes are gone, so that an UPDATE may let keys
 //! change places. Rules:
@@ -8,8 +8,8 @@
 //!    the key. The one whose wait would close a circle fails ([`StoreError::Deadlock`]).
 //! 3. While a claim waits it holds none of the keys that it waits for: who deletes a row may add its key again.
 //! 4. Rows from before an ALTER TABLE of their transaction are compared always, as they have not claimed the keys that the table has now.
-//! 5. After a key is locked, what was committed since it was searched for is searched again. From then on nobody else can commit it: a
-//!    commit gives up its locks when its rows are visible. So the commit itself asks nothing.
+//! 5. After a key is locked, what was committed since the search is searched again. From then on no other transaction can commit the key,
+//!    because a commit gives up its locks only when its rows are visible. So the commit itself compares nothing.
 
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
 //! The rows of a table that have keys of rows that are to be added, for ON CONFLICT.
 //!
-//! A key that no row has is locked for the transaction, as if its row were added already ([`super::key_claims`]): so nobody else adds it
+//! A key that no row has is locked for the transaction, as if its row were added already ([`super::key_claims`]): no other transaction adds it
 //! before the statement does. Rows are found in the newest committed state, whatever the transaction's snapshot shows. A row that another
 //! transaction is about to delete, and a key that one is about to add, are waited for; meanwhile the lookup holds no key.
 
