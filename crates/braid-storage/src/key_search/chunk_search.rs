@@ -13,10 +13,10 @@ use crate::key_index::{KeyRun, KeyShape, KeySummary, KeyTooLong};
 use crate::store_shared::StoreShared;
 use crate::{ChunkMeta, Scalar, StoreError, TableDef};
 
-/// Rows from which on a run is made on a thread of its own.
+/// Rows up to which a run is made in place. Those of more rows are made on a thread for blocking work.
 const ROWS_INLINE_MAX: u32 = 4096;
 
-/// Rows from which on a run is kept. Smaller ones are made again in microseconds, and their chunks live briefly.
+/// Rows from which on a run is kept. Smaller ones are made again each time: their chunks are soon merged.
 const ROWS_CACHED_MIN: u32 = 256;
 
 /// A row with one of the keys.
