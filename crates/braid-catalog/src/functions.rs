@@ -51,9 +51,30 @@ const INDEX_DEFINITION: &str = "CASE
         FROM pg_catalog.pg_index indexed WHERE indexed.indexrelid = called.a1)
     END";
 
-/// Keys, those of the system's relations that are unique, and check constraints, whose conditions are kept as SQL.
+/// Keys, those of the system's relations that are unique, foreign keys, and check constraints, whose conditions are kept as SQL.
 const CONSTRAINT_DEFINITION: &str =
     "(SELECT CASE keys.contype WHEN 'c' THEN 'CHECK ((' || CAST(keys.conbin AS text) || '))'
+        || CASE WHEN keys.convalidated THEN '' ELSE ' NOT VALID' END
+    WHEN 'f' THEN 'FOREIGN KEY (' || (SELECT string_agg(quote_ident(own.attname), ', ' ORDER BY places.at)
+            FROM generate_series(1, cardinality(keys.conkey)) places(at)
+            JOIN pg_catalog.pg_attribute own ON own.attrelid = keys.conrelid AND own.attnum = keys.conkey[places.at])
+        || ') REFERENCES ' || (SELECT CASE WHEN pg_table_is_visible(other.oid) THEN quote_ident(other.relname)
+            ELSE format('%I.%I', spaced.nspname, other.relname) END
+            FROM pg_catalog.pg_class other JOIN pg_catalog.pg_namespace spaced ON spaced.oid = other.relnamespace
+            WHERE other.oid = keys.confrelid)
+        || '(' || (SELECT string_agg(quote_ident(referred.attname), ', ' ORDER BY places.at)
+            FROM generate_series(1, cardinality(keys.confkey)) places(at)
+            JOIN pg_catalog.pg_attribute referred ON referred.attrelid = keys.confrelid AND referred.attnum = keys.confkey[places.at])
+        || ')' || CASE keys.confmatchtype WHEN 'f' THEN ' MATCH FULL' ELSE '' END
+        || CASE keys.confupdtype WHEN 'r' THEN ' ON UPDATE RESTRICT' WHEN 'c' THEN ' ON UPDATE CASCADE'
+            WHEN 'n' THEN ' ON UPDATE SET NULL' WHEN 'd' THEN ' ON UPDATE SET DEFAULT' ELSE '' END
+        || CASE keys.confdeltype WHEN 'r' THEN ' ON DELETE RESTRICT' WHEN 'c' THEN ' ON DELETE CASCADE'
+            WHEN 'n' THEN ' ON DELETE SET NULL' WHEN 'd' THEN ' ON DELETE SET DEFAULT' ELSE '' END
+        || coalesce((SELECT ' (' || string_agg(quote_ident(own.attname), ', ' ORDER BY places.at) || ')'
+            FROM generate_series(1, cardinality(keys.confdelsetcols)) places(at)
+            JOIN pg_catalog.pg_attribute own ON own.attrelid = keys.conrelid AND own.attnum = keys.confdelsetcols[places.at]), '')
+        || CASE WHEN keys.condeferrable THEN ' DEFERRABLE' ELSE '' END
+        || CASE WHEN keys.condeferred THEN ' INITIALLY DEFERRED' ELSE '' END
         || CASE WHEN keys.convalidated THEN '' ELSE ' NOT VALID' END
     ELSE CASE keys.contype WHEN 'p' THEN 'PRIMARY KEY (' WHEN 'u' THEN (SELECT CASE WHEN indexed.indnullsnotdistinct THEN 'UNIQUE NULLS NOT DISTINCT (' ELSE 'UNIQUE (' END
             FROM pg_catalog.pg_index indexed WHERE indexed.indexrelid = keys.conindid) END

@@ -9,7 +9,7 @@
 //! | 16 384 | tables, views, sequences and schemas |
 //! | 0x4000_0000 | enumerated types, their array types and labels, which are stored |
 //! | 0x8000_0000 | indexes of keys |
-//! | 0xA000_0000 | constraints that are keys, rules of views |
+//! | 0xA000_0000 | constraints that are keys or foreign keys, rules of views |
 //! | 0xC000_0000 | defaults of columns, and check constraints |
 //!
 //! Ranges have 2^29 numbers, that of defaults 2^30: [`COLUMNS_PER_TABLE`] for each table. Tables with ids that differ by a multiple of
@@ -37,6 +37,8 @@ const TABLES_WITH_DEFAULTS: u32 = (1 << 30) / COLUMNS_PER_TABLE;
 
 /// PostgreSQL's id of `pg_class`.
 pub const CLASS_CATALOG_ID: u32 = 1259;
+/// PostgreSQL's id of `pg_constraint`.
+pub const CONSTRAINT_CATALOG_ID: u32 = 2606;
 /// PostgreSQL's id of `pg_type`.
 pub const TYPE_CATALOG_ID: u32 = 1247;
 /// PostgreSQL's id of `pg_rewrite`.

@@ -210,6 +210,7 @@ impl Session {
             Command::Copy(copy) => copy::execute(context, statement, copy, interrupt).await,
             Command::Sequence(sequence) => change_sequence(context, sequence).await,
             Command::Prepare(prepare) => self.prepare_named(statement, prepare).await,
+            Command::Constraint(constraint) => table::change_constraint_times(context, constraint).await,
             Command::Maintenance(maintenance) => maintenance::execute(context, statement, maintenance).await,
             Command::View(view) => views::execute(context, statement, view).await,
             Command::CreateTableWithoutData(create) => {
@@ -246,8 +247,9 @@ impl Session {
                 }
                 S::CreateIndex(create) => table::create_index(context, create).await,
                 S::AlterIndex { name, operation } => table::rename_index(context, name, operation).await,
-                S::Drop { names, if_exists, .. } if kind == StatementKind::DropIndex => {
-                    table::drop_indexes(context, names, table::Missing::of(*if_exists)).await
+                S::Drop { names, if_exists, cascade, .. } if kind == StatementKind::DropIndex => {
+                    let behavior = Behavior::of(*cascade);
+                    table::drop_indexes(context, names, table::Missing::of(*if_exists), behavior).await
                 }
                 S::AlterTable(alter) => table::alter_table(context, statement, alter).await,
                 S::Truncate(truncate) => table::truncate(context, truncate).await,

@@ -17,12 +17,14 @@
 //! | [`sequence_statement`] | CREATE SEQUENCE and ALTER SEQUENCE as written |
 //! | [`overriding`] | `OVERRIDING … VALUE` of an INSERT |
 //! | [`maintenance_statement`] | VACUUM, ANALYZE, CHECKPOINT and LOCK TABLE as written |
+//! | [`constraint_statement`] | SET CONSTRAINTS and ALTER CONSTRAINT as written |
 //! | [`view_statement`] | CREATE VIEW and the like as written |
 //! | [`dialect`] | PostgreSQL's dialect, as far as sqlparser's differs |
 //! | [`text_template`] | the tokens of a text, with its constants lifted out |
 //! | [`syntax_errors`], [`places`] | errors in PostgreSQL's words; places in the text |
 
 mod command;
+mod constraint_statement;
 mod copy_options;
 mod copy_statement;
 mod dialect;
@@ -55,6 +57,7 @@ use crate::notices::Notice;
 use crate::statement_limits::{DEPTH_MAX, StatementSize, check_text, check_tokens};
 use crate::{EngineError, SqlState};
 pub(crate) use command::Command;
+pub(crate) use constraint_statement::ConstraintStatement;
 pub(crate) use copy_options::{CopyFormat, CopyOptions, Header};
 pub(crate) use copy_statement::{CopyPlace, CopyStatement, CopySubject};
 pub(crate) use dialect::SqlDialect;

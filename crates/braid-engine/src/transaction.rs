@@ -110,6 +110,15 @@ impl Work {
         &mut self.writes
     }
 
+    /// Compares what was left for the end of the transaction: foreign keys that are deferred.
+    ///
+    /// # Errors
+    /// For what is violated (23503).
+    pub async fn check_deferred(&mut self) -> Result<(), EngineError> {
+        let snapshot = self.snapshot.clone();
+        Ok(self.writes.check_deferred(true, snapshot.as_ref()).await?)
+    }
+
     /// Makes it durable and visible.
     ///
     /// # Errors

@@ -229,6 +229,10 @@ sql_states! {
     DependentObjectsStillExist = "2BP01",
     /// A label that exists.
     UniqueViolation = "23505",
+    /// Rows that refer to no row.
+    ForeignKeyViolation = "23503",
+    /// A foreign key that refers to no key.
+    InvalidForeignKey = "42830",
     /// An object that is not yet what the statement needs.
     ObjectNotInPrerequisiteState = "55000",
     /// A setting that cannot be changed now.

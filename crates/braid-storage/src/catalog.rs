@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use braid_base::{ColumnId, EnumType, EnumTypeId, EnumTypeRef, SchemaId, TableId};
 
+use crate::foreign_keys::{Referencing, note_references};
 use crate::manifest::{ChunkEntry, ManifestHeader, NextIds, encode_system, encode_table};
 use crate::schemas::Schemas;
 use crate::sequences::{SequenceCounter, SequenceDef, SequenceOwner, SequenceState, SequenceUse};
@@ -39,6 +40,7 @@ pub struct Catalog {
     sequences: Arc<BTreeMap<TableId, CatalogSequence>>,
     views: Arc<Views>,
     views_changed: u64,
+    referencing: Arc<Referencing>,
 }
 
 /// An enumerated type of a catalog.
@@ -87,6 +89,7 @@ impl Catalog {
             sequences: Arc::default(),
             views: Arc::default(),
             views_changed: sequence,
+            referencing: Arc::default(),
         };
         entries.into_iter().for_each(|entry| catalog.insert(entry));
         catalog
@@ -210,6 +213,11 @@ impl Catalog {
         let columns =
             self.tables().flat_map(|version| version.def.columns.iter().map(|column| (&*version.def, column)));
         columns.filter(move |(_, column)| column.column_type == ColumnType::Enum(EnumTypeRef::Open(id)))
+    }
+
+    /// The tables that refer to others, by these.
+    pub(crate) fn referencing(&self) -> &Referencing {
+        &self.referencing
     }
 
     /// All enumerated types by their oids.
@@ -353,6 +361,7 @@ impl Catalog {
     pub(crate) fn remove(&mut self, id: TableId) {
         if let Some(entry) = self.entries.remove(&id) {
             let def = &entry.version.def;
+            note_references(&mut self.referencing, id, (&def.foreign_keys, &[]));
             if let Some(ids) = self.ids.get_mut(&def.schema) {
                 ids.remove(&def.name);
             }
@@ -374,6 +383,8 @@ impl Catalog {
         let def = &entry.version.def;
         let former = self.ids.entry(def.schema).or_default().insert(def.name.clone(), def.id);
         assert!(former.is_none_or(|former| former == def.id), "names are unique in a schema");
+        let before = self.entries.get(&def.id).map(|known| &known.version.def.foreign_keys[..]);
+        note_references(&mut self.referencing, def.id, (before.unwrap_or_default(), &def.foreign_keys));
         self.entries.insert(def.id, Arc::new(entry));
     }
 }

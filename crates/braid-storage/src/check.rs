@@ -5,7 +5,7 @@
 //! it can be read, its checksum holds, its padding is zero, it opens, it decodes completely, and row count, null count
 //! and bounds are as in the manifest. For the manifest and the logs: they can be read, and together are the state this process works
 //! with, whose chunks have the same deleted rows.
-//! For each enforced key: no two rows have the same. Data files that nothing names are listed. So a flipped bit shows wherever it is.
+//! For each enforced key: no two rows have the same. For each foreign key: rows refer to rows that there are. Data files that nothing names are listed. So a flipped bit shows wherever it is.
 //!
 //! The check goes on after a fault, works on one snapshot while the database is in use, keeps a bounded number of
 //! segments in memory, and changes nothing. Dropping its future stops it.
@@ -29,12 +29,12 @@ use crate::commit_log::recovery::recover;
 use crate::data_directory::DataDirectory;
 use crate::data_file::DataFile;
 use crate::data_file_header::{DATA_FILE_HEADER_BYTES, DataFileId, HeaderFault, verify_header};
-use crate::key_search::check_key;
+use crate::key_search::{check_key, first_unsatisfied};
 use crate::manifest::{Manifest, ManifestChunk, ManifestTable};
 use crate::segment::Segment;
 use crate::store::Store;
 use crate::store_shared::{CommitLock, StoreShared};
-use crate::{ChunkMeta, DeletedRows, FileRange, SegmentMeta, SegmentPlace, StoreError, TableVersion};
+use crate::{Catalog, ChunkMeta, DeletedRows, FileRange, SegmentMeta, SegmentPlace, StoreError, TableVersion};
 
 pub use report::{BoundsFault, CheckProgress, CheckReport, Fault, FaultKind};
 
@@ -79,6 +79,7 @@ impl Store {
         }
         for version in catalog.tables() {
             report.faults.extend(check_keys(shared, version).await);
+            report.faults.extend(check_references(shared, &catalog, version).await);
         }
         match find_orphans(shared) {
             Ok(orphans) => report.orphans = orphans,
@@ -100,6 +101,22 @@ async fn check_keys(shared: &Arc<StoreShared>, version: &TableVersion) -> Vec<Fa
             Err(StoreError::DuplicateKey(repeated)) => {
                 faults.push(fault(FaultKind::RepeatedKey { key: repeated.key.clone() }));
             }
+            Err(error) => faults.push(fault(FaultKind::Store(error.to_string()))),
+        }
+    }
+    faults
+}
+
+/// The foreign keys of a table that one of its rows does not satisfy.
+async fn check_references(shared: &Arc<StoreShared>, catalog: &Catalog, version: &TableVersion) -> Vec<Fault> {
+    let path = shared.directory.manifest();
+    let fault = |kind| Fault { table: Some(version.def.name.clone()), ..Fault::of_path(&path, kind) };
+    let mut faults = Vec::new();
+    for key in version.def.foreign_keys.iter().filter(|key| key.validated) {
+        let referenced = catalog.by_id(key.referenced).map(|referenced| &**referenced);
+        match first_unsatisfied(shared, (version, key), referenced).await {
+            Ok(None) => {}
+            Ok(Some(_)) => faults.push(fault(FaultKind::MissingKey { key: key.name.clone() })),
             Err(error) => faults.push(fault(FaultKind::Store(error.to_string()))),
         }
     }

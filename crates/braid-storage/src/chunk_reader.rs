@@ -53,14 +53,15 @@ pub(crate) async fn read_columns(
     try_join_all(columns).await
 }
 
-/// Some rows of a chunk, by their ascending numbers, deleted or not.
+/// The values of columns, by their places, in some rows of a chunk, by their ascending numbers, deleted or not.
 pub(crate) async fn read_rows(
     device: &dyn Device,
     def: &Arc<TableDef>,
     chunk: &Arc<ChunkMeta>,
+    columns: &[usize],
     rows: &[u32],
-) -> Result<RecordBatch, StoreError> {
-    let columns = (0..def.columns.len()).map(|column| async move {
+) -> Result<Vec<ArrayRef>, StoreError> {
+    let columns = columns.iter().copied().map(|column| async move {
         let declared = def.columns[column].column_type;
         if let Some(memory) = chunk.segments[column].memory() {
             return Ok(as_declared(gather_rows(memory.segment(), rows), declared));
@@ -73,8 +74,7 @@ pub(crate) async fn read_rows(
         });
         gathered.await.unwrap_or_else(|error| Err(StoreError::Stopped { reason: error.to_string() }))
     });
-    let columns = try_join_all(columns).await?;
-    Ok(RecordBatch::try_new(def.arrow_schema(), columns).expect("columns are checked as they are decoded"))
+    try_join_all(columns).await
 }
 
 /// The bytes of a segment, without padding, unchecked. Those in memory are not copied.

@@ -88,6 +88,7 @@ impl TableDef {
         }
         def.checks.retain(|check| !check.columns.contains(&id));
         def.keys.retain(|key| !key.columns.contains(&id));
+        def.foreign_keys.retain(|key| !key.columns.contains(&id));
         Ok(def)
     }
 

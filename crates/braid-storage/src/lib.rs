@@ -15,6 +15,8 @@
 //! | `row_conflict` | why rows cannot be deleted |
 //! | `key_index` | UNIQUE and PRIMARY KEY: sorted runs of keys and rows, and the keys that transactions are about to add |
 //! | `key_search` | which rows of a version have a key |
+//! | `foreign_keys`, `foreign_key_checks` | FOREIGN KEY: what a constraint says; whether it makes sense |
+//! | `references` | the foreign keys that refer to a table |
 //! | `row_deletion` | table versions without some rows |
 //! | `row_locks` | the rows that transactions are about to delete, and who waits for whom |
 //! | `distinct_sketch` | how many different values a column has |
@@ -60,6 +62,8 @@ mod data_file;
 mod data_file_header;
 mod deleted_rows;
 mod distinct_sketch;
+mod foreign_key_checks;
+mod foreign_keys;
 mod key_index;
 mod key_search;
 mod log_file;
@@ -70,6 +74,7 @@ mod missing_segments;
 mod missing_values;
 mod name_checks;
 mod predicate;
+mod references;
 mod row_conflict;
 mod row_deletion;
 mod row_locks;
@@ -108,13 +113,15 @@ pub use data_file::DataFile;
 pub use data_file_header::{DataFileId, HeaderFault};
 pub use deleted_rows::{DeletedRows, RowId};
 pub use distinct_sketch::{DistinctCount, DistinctSketch};
-pub use key_index::{KEY_COLUMNS_MAX, KEYS_MAX, KeyDef, KeyKind, KeyNulls, is_key_type};
+pub use foreign_keys::{Deferral, FOREIGN_KEYS_MAX, ForeignKeyDef, MatchType, ReferentialAction};
+pub use key_index::{KEY_COLUMNS_MAX, KEYS_MAX, KeyDef, KeyKind, KeyNulls, is_key_type, is_same_key_type};
 pub use log_file::{LogContents, LogFault, encode_batch, encode_empty_log, read_log};
 pub use manifest::Manifest;
 pub use manifest_error::ManifestError;
 pub use memory_segment::MemorySegment;
 pub use missing_values::missing_value_of;
 pub use predicate::ColumnPredicate;
+pub use references::Reference;
 pub use row_conflict::RowConflict;
 pub use row_deletion::RowDeletes;
 pub use row_locks::Locked;
@@ -129,7 +136,7 @@ pub use sequences::{
     SequenceUse,
 };
 pub use store::{Store, StoreOptions};
-pub use store_error::{DuplicateKey, StoreError};
+pub use store_error::{DuplicateKey, StoreError, ViolatedReference, ViolatingSide};
 pub use store_shared::{PRIVATE_CHUNKS, PRIVATE_SEQUENCE};
 pub use table::{
     CHECKS_MAX, CheckDef, ChunkMeta, ColumnDef, FileRange, SegmentMeta, SegmentPlace, TableDef, TableVersion,
@@ -142,5 +149,8 @@ pub use view_set::Views;
 pub use views::{
     SourceColumn, SourceRelation, VIEW_TEXT_BYTES_MAX, ViewColumn, ViewDef, ViewKind, ViewSize, ViewSource,
 };
-pub use write_set::{AlteredRows, Constraints, KeyLookup, WriteSet};
+pub use write_set::{
+    AlteredRows, CheckTime, Constraints, KeyLookup, OWN_TABLE, ReferenceKeys, ReferringRows, RemovedRows, RowCheck,
+    RowEvent, WriteSet,
+};
 pub use zone_map::{Verdict, ZoneMap};

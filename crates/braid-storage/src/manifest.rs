@@ -33,7 +33,8 @@
 //! The versions before are read as well; opening the directory writes the present one. Version 1 has no sketches; versions 1 and 2
 //! have no numerics without a precision as integers; versions 1 to 3 have no enumerated types; versions 1 to 4 have no deleted
 //! rows, the ids of their columns are the columns' ordinals, and each of their chunks has a segment of each column; versions 1 to
-//! 5 have no check constraints, no enforced keys, no log, no chunks in memory, no schemas but `public`, no sequences and no views.
+//! 5 have no check constraints, no enforced keys, no log, no chunks in memory, no schemas but `public`, no sequences and no views; versions
+//! 1 to 6 have no foreign keys.
 //!
 //! Deliberately not done: guessing. A wrong checksum is an error, not a
 //! reason to fall back to an older state: rows whose commit was reported would be gone without a word.
@@ -42,6 +43,7 @@ mod byte_reader;
 mod commit_record;
 mod constraint_section;
 mod deleted_rows_section;
+mod foreign_key_section;
 mod missing_value;
 mod scalars;
 mod schema_section;
@@ -59,6 +61,7 @@ use braid_base::{ChunkId, EnumType, EnumTypeRef, SEGMENT_ALIGN_BYTES, SchemaId, 
 
 use crate::checksum::checksum;
 use crate::data_file_header::DataFileId;
+use crate::foreign_key_checks::first_unfit;
 use crate::schemas::SchemaDef;
 use crate::sequences::{SequenceDef, SequenceState};
 use crate::{ColumnDef, ColumnType, DeletedRows, DistinctSketch, ManifestError, SegmentMeta, TableDef, ViewDef};
@@ -73,7 +76,7 @@ use type_section::encode_types;
 use view_section::put_views;
 
 /// The version of the manifest's format that is written.
-pub const FORMAT_VERSION: u32 = 6;
+pub const FORMAT_VERSION: u32 = 7;
 
 /// The oldest version that is read.
 pub const FORMAT_VERSION_OLDEST: u32 = 1;
@@ -267,6 +270,7 @@ impl Manifest {
         names.extend(types.map(|name| (SchemaId::PUBLIC, name)));
         self.validate_schemas()?;
         self.validate_keys()?;
+        self.validate_foreign_keys()?;
         for table in &self.tables {
             let def = &table.def;
             if def.id.0 >= self.next_ids.table {
@@ -310,7 +314,21 @@ impl Manifest {
                 return Err(format!("the name or the id of key \"{}\" is not its own, or not given out", key.name));
             }
         }
-        Ok(())
+        let foreign = self.tables.iter().flat_map(|table| &table.def.foreign_keys);
+        match foreign.into_iter().find(|key| key.id.0 >= self.next_ids.table || !ids.insert(key.id)) {
+            Some(key) => Err(format!("the id of foreign key \"{}\" is not its own, or not given out", key.name)),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether foreign keys refer to keys that there are.
+    fn validate_foreign_keys(&self) -> Result<(), String> {
+        let find = |id| self.tables.binary_search_by_key(&id, |table| table.def.id).ok();
+        let by_id = |id| find(id).map(|at| &self.tables[at].def);
+        match first_unfit(self.tables.iter().map(|table| &table.def), by_id) {
+            Some((table, why)) => Err(format!("table \"{}\": {why}", table.name)),
+            None => Ok(()),
+        }
     }
 }
 

@@ -9,7 +9,8 @@
 //!
 //! Locks are bitmaps by chunk, so that a transaction may lock any number of rows.
 //!
-//! The keys of rows that a transaction is about to add are locked beside them ([`PendingKeys`]): a transaction that wants to add the same waits.
+//! Keys are locked beside rows ([`PendingKeys`]), each for one of three purposes ([`KeyLock`]). A transaction waits for another one that holds
+//! the same key for a purpose that excludes its own.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -30,6 +31,17 @@ pub enum Locked {
     Changed,
 }
 
+/// What a key is locked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum KeyLock {
+    /// A row with the key is about to be added. One transaction at a time does that.
+    Added,
+    /// Rows are about to be added that refer to a row with the key. Any number of transactions may do that, while none removes it.
+    Referenced,
+    /// The row with the key is about to go. Its row lock excludes others that do the same.
+    Removed,
+}
+
 /// The locks of all transactions.
 #[derive(Debug, Default)]
 pub(crate) struct RowLocks {
@@ -47,10 +59,47 @@ struct State {
 #[derive(Debug)]
 struct Owner {
     rows: BTreeMap<TableId, RowDeletes>,
-    keys: PendingKeys,
+    added: PendingKeys,
+    referenced: PendingKeys,
+    removed: PendingKeys,
     /// Closed at its end.
     _ended: watch::Sender<()>,
     end: watch::Receiver<()>,
+}
+
+impl Owner {
+    fn new() -> Self {
+        let (ended, end) = watch::channel(());
+        let (added, referenced, removed) = Default::default();
+        Self { rows: BTreeMap::new(), added, referenced, removed, _ended: ended, end }
+    }
+
+    fn keys(&self, purpose: KeyLock) -> &PendingKeys {
+        match purpose {
+            KeyLock::Added => &self.added,
+            KeyLock::Referenced => &self.referenced,
+            KeyLock::Removed => &self.removed,
+        }
+    }
+
+    fn keys_mut(&mut self, purpose: KeyLock) -> &mut PendingKeys {
+        match purpose {
+            KeyLock::Added => &mut self.added,
+            KeyLock::Referenced => &mut self.referenced,
+            KeyLock::Removed => &mut self.removed,
+        }
+    }
+}
+
+impl KeyLock {
+    /// The purpose for which no other transaction may hold the key.
+    fn excluded(self) -> Self {
+        match self {
+            Self::Added => Self::Added,
+            Self::Referenced => Self::Removed,
+            Self::Removed => Self::Referenced,
+        }
+    }
 }
 
 /// A transaction that holds locks, until it is dropped.
@@ -73,8 +122,7 @@ impl RowLocks {
         let mut state = self.state.lock();
         let number = state.next_owner;
         state.next_owner += 1;
-        let (ended, end) = watch::channel(());
-        state.owners.insert(number, Owner { rows: BTreeMap::new(), keys: PendingKeys::default(), _ended: ended, end });
+        state.owners.insert(number, Owner::new());
         LockOwner { locks: Arc::clone(self), number }
     }
 
@@ -121,33 +169,49 @@ impl LockOwner {
 
     /// Whether it may have one of these keys pending already.
     pub(crate) fn has_pending(&self, key: &KeyId, keys: &KeyRun) -> bool {
-        self.locks.state.lock().owners[&self.number].keys.overlap(key, keys)
+        self.locks.state.lock().owners[&self.number].added.overlap(key, keys)
     }
 
-    /// Locks keys that are about to be added, all or none. With too many keys it locks the whole key.
+    /// Locks keys, all or none. With too many keys it locks the whole key.
     ///
     /// # Errors
-    /// The transaction that is about to add one of them.
-    pub(crate) fn try_lock_keys(&self, key: &KeyId, keys: &Arc<KeyRun>) -> Result<AddedKeys, Holder> {
+    /// A transaction that excludes it.
+    pub(crate) fn try_lock_keys(&self, purpose: KeyLock, key: &KeyId, keys: &Arc<KeyRun>) -> Result<AddedKeys, Holder> {
         let mut state = self.locks.state.lock();
-        let is_whole = state.owners[&self.number].keys.is_too_many(key, keys);
+        let is_whole = state.owners[&self.number].keys(purpose).is_too_many(key, keys);
         for (number, other) in state.owners.iter().filter(|(number, _)| **number != self.number) {
-            if other.keys.overlap(key, keys) || (is_whole && other.keys.has_any(key)) {
+            let held = other.keys(purpose.excluded());
+            if held.overlap(key, keys) || (is_whole && held.has_any(key)) {
                 return Err(Holder { number: *number, end: other.end.clone() });
             }
         }
         let own = state.owners.get_mut(&self.number).expect("an owner is there until it is dropped");
         match is_whole {
-            true => Ok(own.keys.take_whole(key)),
-            false => Ok(own.keys.add(key, keys)),
+            true => Ok(own.keys_mut(purpose).take_whole(key)),
+            false => Ok(own.keys_mut(purpose).add(key, keys)),
         }
     }
 
-    /// Gives back the keys that were locked last.
-    pub(crate) fn unlock_keys(&self, key: &KeyId, added: AddedKeys) {
+    /// Locks all keys of a kind, whether there are rows with them or not.
+    ///
+    /// # Errors
+    /// A transaction that excludes it.
+    pub(crate) fn try_lock_all_keys(&self, purpose: KeyLock, key: &KeyId) -> Result<(), Holder> {
+        let mut state = self.locks.state.lock();
+        let mut others = state.owners.iter().filter(|(number, _)| **number != self.number);
+        if let Some((number, other)) = others.find(|(_, other)| other.keys(purpose.excluded()).has_any(key)) {
+            return Err(Holder { number: *number, end: other.end.clone() });
+        }
+        let own = state.owners.get_mut(&self.number).expect("an owner is there until it is dropped");
+        own.keys_mut(purpose).take_whole(key);
+        Ok(())
+    }
+
+    /// Gives back the keys that were locked last for a purpose.
+    pub(crate) fn unlock_keys(&self, purpose: KeyLock, key: &KeyId, added: AddedKeys) {
         let mut state = self.locks.state.lock();
         let own = state.owners.get_mut(&self.number).expect("an owner is there until it is dropped");
-        own.keys.take_back(key, added);
+        own.keys_mut(purpose).take_back(key, added);
     }
 
     /// Waits until another transaction has ended.
@@ -198,7 +262,12 @@ fn overlap(held: &RowDeletes, rows: &RowDeletes) -> bool {
 mod tests {
     use std::time::Duration;
 
+    use arrow::array::{ArrayRef, Int64Array};
+    use braid_base::ColumnId;
+
     use super::*;
+    use crate::ColumnType;
+    use crate::key_index::{KeyNulls, KeyShape};
 
     fn rows(rows: &[(u32, u32)]) -> RowDeletes {
         let mut deletes = RowDeletes::new();
@@ -224,6 +293,33 @@ mod tests {
         drop(one);
         other.try_lock(TABLE, &rows(&[(1, 7)])).unwrap();
         assert!(!locks.is_locked(TABLE, ChunkId(2), None));
+    }
+
+    #[test]
+    fn keys_are_referred_to_by_many_and_removed_by_none_of_them() {
+        let shape = KeyShape::new(vec![(ColumnId(0), ColumnType::BigInt)], [None].into_iter(), KeyNulls::Distinct);
+        let keys = |values: &[i64]| {
+            let column: ArrayRef = Arc::new(Int64Array::from(values.to_vec()));
+            Arc::new(KeyRun::new(&shape, &[column]).unwrap())
+        };
+        let key: KeyId = (TABLE, vec![ColumnId(0)], KeyNulls::Distinct);
+        let locks = Arc::new(RowLocks::default());
+        let (one, other, third) = (locks.owner(), locks.owner(), locks.owner());
+        one.try_lock_keys(KeyLock::Referenced, &key, &keys(&[1, 2])).unwrap();
+        other.try_lock_keys(KeyLock::Referenced, &key, &keys(&[2, 3])).unwrap();
+        assert!(third.try_lock_keys(KeyLock::Removed, &key, &keys(&[1])).is_err());
+        assert!(other.try_lock_keys(KeyLock::Removed, &key, &keys(&[1])).is_err(), "its own locks do not help");
+        other.try_lock_keys(KeyLock::Removed, &key, &keys(&[3])).unwrap();
+        third.try_lock_keys(KeyLock::Added, &key, &keys(&[1])).unwrap();
+        assert!(one.try_lock_keys(KeyLock::Referenced, &key, &keys(&[3])).is_err());
+        assert!(third.try_lock_all_keys(KeyLock::Removed, &key).is_err());
+        third.try_lock_all_keys(KeyLock::Referenced, &(TableId(8), vec![ColumnId(0)], KeyNulls::Distinct)).unwrap();
+        drop((one, other));
+        third.try_lock_all_keys(KeyLock::Removed, &key).unwrap();
+        let fourth = locks.owner();
+        assert!(fourth.try_lock_keys(KeyLock::Referenced, &key, &keys(&[9])).is_err());
+        drop(third);
+        fourth.try_lock_keys(KeyLock::Referenced, &key, &keys(&[9])).unwrap();
     }
 
     #[tokio::test]

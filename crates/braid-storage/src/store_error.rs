@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use arrow::array::ArrayRef;
-use braid_base::ChunkId;
+use braid_base::{ChunkId, SchemaId};
 use braid_io::{IoError, is_space_used_up};
 
 use crate::ColumnType;
@@ -29,6 +29,38 @@ pub struct DuplicateKey {
     pub values: Vec<ArrayRef>,
     /// Whether the table has these rows, so that it cannot get the key.
     pub is_of_table: bool,
+}
+
+/// A foreign key that rows violate.
+#[derive(Debug)]
+pub struct ViolatedReference {
+    /// Its name.
+    pub constraint: String,
+    /// The table that has it.
+    pub table: String,
+    /// The schema of that table.
+    pub schema: SchemaId,
+    /// The table that it refers to.
+    pub referenced: String,
+    /// The names of the columns of the key, on the side that violates it.
+    pub columns: Vec<String>,
+    /// Their types.
+    pub types: Vec<ColumnType>,
+    /// A row of each column: the key. Numerics without a precision are their shortest texts.
+    pub values: Vec<ArrayRef>,
+    /// Which change violates it.
+    pub side: ViolatingSide,
+}
+
+/// Which change violates a foreign key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ViolatingSide {
+    /// Rows that refer to no row were added, or are there.
+    Referencing,
+    /// A row that others refer to is gone.
+    Referenced,
+    /// A row has some nulls in a key of MATCH FULL.
+    MixedNulls,
 }
 
 /// Why an operation of the store failed. Unless a variant says otherwise, the tables are as before.
@@ -126,6 +158,20 @@ pub enum StoreError {
     /// Two rows would have the same key.
     #[error("duplicate key value violates unique constraint \"{}\"", .0.key)]
     DuplicateKey(Box<DuplicateKey>),
+    /// Rows refer to no row.
+    #[error("table \"{}\" violates foreign key constraint \"{}\"", .0.table, .0.constraint)]
+    ForeignKey(Box<ViolatedReference>),
+    /// A transaction refers to a row that its snapshot shows and that is gone.
+    #[error("could not serialize access due to concurrent update")]
+    KeyGone,
+    /// A table is to be changed of which something is yet to be compared at the end of the transaction.
+    #[error("cannot {operation} \"{table}\" because it has pending trigger events")]
+    PendingChecks {
+        /// The change, as SQL says it.
+        operation: &'static str,
+        /// The table.
+        table: String,
+    },
     /// A key is too long to be indexed.
     #[error("a key of table \"{table}\" has {bytes} bytes; keys have at most {KEY_BYTES_MAX} bytes")]
     KeyTooLong {

@@ -112,8 +112,8 @@ impl StoreShared {
         let id = self.new_relation_id();
         let next_column_id = u16::try_from(columns.len()).unwrap_or(u16::MAX);
         columns.iter_mut().zip(0..).for_each(|(column, id)| column.id = ColumnId(id));
-        let (checks, keys) = Default::default();
-        let def = TableDef { id, schema, name, columns, primary_key, next_column_id, checks, keys };
+        let (checks, keys, foreign_keys) = Default::default();
+        let def = TableDef { id, schema, name, columns, primary_key, next_column_id, checks, keys, foreign_keys };
         match def.validate() {
             Ok(()) => Ok(def),
             Err(reason) => Err(StoreError::InvalidTable { table: def.name, reason }),

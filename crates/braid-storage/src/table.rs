@@ -16,8 +16,8 @@ use crate::key_index::ChunkKeys;
 use crate::memory_segment::MemorySegment;
 use crate::missing_values::why_unfit;
 use crate::{
-    ColumnType, CommonScale, DeletedRows, DistinctCount, EncodedSegment, KeyDef, PhysicalType, Scalar, SegmentError,
-    ZoneMap,
+    ColumnType, CommonScale, DeletedRows, DistinctCount, EncodedSegment, ForeignKeyDef, KeyDef, PhysicalType, Scalar,
+    SegmentError, ZoneMap,
 };
 
 /// A column of a table.
@@ -87,6 +87,8 @@ pub struct TableDef {
     pub checks: Vec<CheckDef>,
     /// Columns whose values differ in all rows, in the order in which they were declared.
     pub keys: Vec<KeyDef>,
+    /// Columns whose values are in rows of other tables, in the order in which they were declared.
+    pub foreign_keys: Vec<Arc<ForeignKeyDef>>,
 }
 
 impl TableDef {
@@ -114,6 +116,7 @@ impl TableDef {
         self.validate_ids()?;
         self.validate_checks()?;
         self.validate_keys()?;
+        self.validate_foreign_keys()?;
         let mut names = HashSet::new();
         for name in self.columns.iter().map(|c| &c.name).chain([&self.name]) {
             if !(1..=NAME_BYTES_MAX).contains(&name.len()) {

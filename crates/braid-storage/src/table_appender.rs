@@ -131,3 +131,10 @@ pub struct AppendedRows {
     pub(crate) rest: ChunkRows,
     pub(crate) row_count: u64,
 }
+
+impl AppendedRows {
+    /// How many they are.
+    pub fn row_count(&self) -> u64 {
+        self.row_count
+    }
+}

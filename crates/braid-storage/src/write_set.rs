@@ -13,6 +13,8 @@
 //! | [`schema_edits`] | changes of the schemas |
 //! | [`sequence_edits`] | changes of the sequences |
 //! | [`key_claims`] | the keys of added rows, which no other row has |
+//! | [`row_events`] | what statements have done to rows that foreign keys are about |
+//! | [`references`] | whether rows refer to rows that there are |
 //! | [`key_lookup`] | the rows that have keys of rows that are to be added: ON CONFLICT |
 //! | [`view_edits`] | changes of the views |
 //! | [`commit`] | the way of a write set into the newest catalog |
@@ -30,6 +32,8 @@ mod commit;
 mod key_claims;
 mod key_lookup;
 mod next_version;
+mod references;
+mod row_events;
 mod schema_edits;
 mod sequence_edits;
 mod table_writes;
@@ -49,13 +53,16 @@ use crate::schemas::TableRef;
 use crate::store_shared::{CommitLock, StoreShared};
 use crate::table_appender::{AppendedRows, TableAppender, Target};
 use crate::{
-    CheckDef, DeletedRows, KeyDef, Locked, RowDeletes, Store, StoreError, TableDef, TableVersion, TypeChanges,
-    ViewChanges,
+    CheckDef, DeletedRows, ForeignKeyDef, KeyDef, Locked, RowDeletes, Store, StoreError, TableDef, TableVersion,
+    TypeChanges, ViewChanges,
 };
 
 pub use altered_table::AlteredRows;
 pub use key_lookup::KeyLookup;
 use next_version::NextVersion;
+use references::PendingReferences;
+pub use references::{CheckTime, ReferenceKeys, ReferringRows, RowCheck};
+pub use row_events::{RemovedRows, RowEvent};
 use schema_edits::SchemaEdits;
 use sequence_edits::SequenceEdits;
 use table_writes::{Base, TableWrites};
@@ -69,7 +76,12 @@ pub struct Constraints {
     pub checks: Vec<CheckDef>,
     /// Columns whose values differ in all rows. Their ids are given out by the write set.
     pub keys: Vec<KeyDef>,
+    /// Columns whose values are in rows of other tables, or of this one ([`OWN_TABLE`]). Their ids are given out likewise.
+    pub foreign_keys: Vec<ForeignKeyDef>,
 }
+
+/// Stands for the id of a new table in its own foreign keys.
+pub const OWN_TABLE: TableId = TableId(u32::MAX);
 
 /// What a transaction changes.
 #[derive(Clone)]
@@ -80,6 +92,7 @@ pub struct WriteSet {
     schemas: SchemaEdits,
     sequences: SequenceEdits,
     views: Option<ViewEdits>,
+    references: PendingReferences,
     /// The locked rows, of all clones.
     locks: Option<Arc<LockOwner>>,
 }
@@ -113,7 +126,8 @@ impl Store {
 impl WriteSet {
     pub(crate) fn new(shared: Arc<StoreShared>) -> Self {
         let (tables, schemas, sequences) = Default::default();
-        Self { shared, tables, types: None, schemas, sequences, views: None, locks: None }
+        let references = PendingReferences::default();
+        Self { shared, tables, types: None, schemas, sequences, views: None, references, locks: None }
     }
 
     /// Whether nothing is changed.
@@ -148,7 +162,7 @@ impl WriteSet {
         &mut self,
         view: &Catalog,
         (schema, table): (SchemaId, NewTable),
-        Constraints { checks, mut keys }: Constraints,
+        Constraints { checks, mut keys, foreign_keys }: Constraints,
     ) -> Result<Arc<TableDef>, StoreError> {
         for key in &mut keys {
             if view.has_relation(schema, &key.name) {
@@ -156,7 +170,13 @@ impl WriteSet {
             }
             key.id = self.new_relation_id();
         }
-        let def = TableDef { checks, keys, ..self.defined(view, schema, table)? };
+        let defined = self.defined(view, schema, table)?;
+        let with_ids = |key: ForeignKeyDef| {
+            let referenced = if key.referenced == OWN_TABLE { defined.id } else { key.referenced };
+            Arc::new(ForeignKeyDef { id: self.new_relation_id(), referenced, ..key })
+        };
+        let foreign_keys = foreign_keys.into_iter().map(with_ids).collect();
+        let def = TableDef { checks, keys, foreign_keys, ..defined };
         if let Err(reason) = def.validate() {
             return Err(StoreError::InvalidTable { table: def.name, reason });
         }
@@ -181,6 +201,7 @@ impl WriteSet {
     /// [`StoreError::UnknownTable`].
     pub fn drop_table<'a>(&mut self, view: &Catalog, table: impl Into<TableRef<'a>>) -> Result<(), StoreError> {
         let def = meant(view, table.into())?;
+        self.check_none_deferred(def, "DROP TABLE")?;
         match self.tables.get(&def.id).is_some_and(|writes| writes.base == Base::New) {
             true => drop(self.tables.remove(&def.id)),
             false => drop(self.tables.insert(def.id, TableWrites::new(Arc::clone(def), Base::Dropped))),
@@ -194,6 +215,7 @@ impl WriteSet {
     /// [`StoreError::UnknownTable`].
     pub fn truncate_table<'a>(&mut self, view: &Catalog, table: impl Into<TableRef<'a>>) -> Result<(), StoreError> {
         let def = meant(view, table.into())?;
+        self.check_none_deferred(def, "TRUNCATE")?;
         let is_new = self.tables.get(&def.id).is_some_and(|writes| writes.base == Base::New);
         let base = if is_new { Base::New } else { Base::Emptied };
         let altered = self.tables.remove(&def.id).and_then(|writes| writes.altered);
@@ -254,13 +276,30 @@ impl WriteSet {
         table: impl Into<TableRef<'a>>,
         deletes: &RowDeletes,
     ) -> Result<(), StoreError> {
-        let def = meant(view, table.into())?;
-        if deletes.values().all(DeletedRows::is_empty) {
-            return Ok(());
+        let table = table.into();
+        meant(view, table)?;
+        if let Some(version) = view.meant(table) {
+            self.delete_of_version(view, version, deletes);
         }
+        Ok(())
+    }
+
+    /// As [`Self::delete_rows`], of a version of a table of `view` that has the rows.
+    pub fn delete_of_version(&mut self, view: &Catalog, version: &Arc<TableVersion>, deletes: &RowDeletes) {
+        if deletes.values().all(DeletedRows::is_empty) {
+            return;
+        }
+        self.note_removed(view, version, deletes);
+        let def = &version.def;
         let writes = self.tables.entry(def.id).or_insert_with(|| TableWrites::new(Arc::clone(def), Base::Newest));
         writes.delete(deletes);
-        Ok(())
+    }
+
+    fn check_none_deferred(&self, def: &TableDef, operation: &'static str) -> Result<(), StoreError> {
+        match self.has_deferred(def.id) {
+            true => Err(StoreError::PendingChecks { operation, table: def.name.clone() }),
+            false => Ok(()),
+        }
     }
 
     /// Starts adding rows to a table that `view` has. They are in the write set after [`Self::add_rows`].
@@ -320,6 +359,7 @@ impl WriteSet {
                 return Err(StoreError::Conflict { what: format!("table \"{}\"", rows.def.name) });
             }
             self.claim_keys(&rows).await?;
+            self.note_added(&rows).await?;
             let writes = self.tables.get_mut(&rows.def.id).expect("it was put there");
             writes.add(&self.shared, rows).await?;
             Ok(row_count)

@@ -5,6 +5,7 @@
 //! | [`tables`] | `pg_class` |
 //! | [`columns`] | `pg_attribute`, `pg_attrdef` |
 //! | [`keys`] | `pg_constraint`, `pg_index`, and the names of indexes |
+//! | [`foreign_keys`] | `pg_constraint`, `pg_depend` |
 //! | [`sequences`] | `pg_sequence`, `pg_depend` |
 //! | [`schemas`] | `pg_namespace` |
 //! | [`types`] | `pg_type`, `pg_enum` |
@@ -15,6 +16,7 @@
 //! | [`sessions`] | `pg_stat_activity` |
 
 mod columns;
+mod foreign_keys;
 mod keys;
 mod prepared_statements;
 mod roles;
@@ -38,11 +40,14 @@ pub(crate) fn rows(relation: &str, catalog: &Catalog, facts: &dyn ServerFacts) -
         "pg_class" => tables::classes(catalog, facts),
         "pg_attribute" => columns::attributes(catalog, facts),
         "pg_attrdef" => columns::defaults(catalog),
-        "pg_constraint" => keys::constraints(catalog),
+        "pg_constraint" => [keys::constraints(catalog), foreign_keys::constraints(catalog)].concat(),
         "pg_index" => keys::indexes(catalog),
         "pg_namespace" => schemas::schemas(catalog),
         "pg_sequence" => sequences::sequences(catalog),
-        "pg_depend" => [sequences::dependencies(catalog), views::dependencies(catalog)].concat(),
+        "pg_depend" => {
+            let of_constraints = foreign_keys::dependencies(catalog);
+            [sequences::dependencies(catalog), views::dependencies(catalog), of_constraints].concat()
+        }
         "pg_type" => types::types(catalog),
         "pg_enum" => types::labels(catalog),
         "pg_rewrite" => views::rules(catalog),

@@ -16,7 +16,7 @@ use super::record_rows::RecordRows;
 use super::record_splitter::RecordSplitter;
 use crate::statement::{CopyFormat, CopyOptions};
 use crate::statement_context::StatementContext;
-use crate::{EngineError, SqlState};
+use crate::{EngineError, SqlState, dml};
 
 /// Bytes per read.
 const BLOCK_BYTES: usize = 1 << 20;
@@ -44,7 +44,7 @@ pub(super) async fn load(
         CopyFormat::Parquet => load_parquet(target, path).await,
         _ => load_records(target, &TextSource { path, options }).await,
     };
-    context.add_rows(filled?).await
+    dml::add_rows(context, filled?).await
 }
 
 /// Appends the rows of a CSV or text file.

@@ -7,11 +7,11 @@ use tokio_util::task::task_tracker::TaskTrackerToken;
 use super::CopyTarget;
 use super::record_rows::RecordRows;
 use super::record_splitter::RecordSplitter;
-use crate::EngineError;
 use crate::interrupt::Interrupt;
 use crate::outcome::CopySink;
 use crate::statement::CopyOptions;
 use crate::statement_context::StatementContext;
+use crate::{EngineError, dml};
 
 /// A COPY FROM STDIN.
 pub(super) struct StdinLoad {
@@ -83,6 +83,6 @@ impl Load {
         if let Some(batch) = self.rows.finish(&self.target.assignment)? {
             self.target.appender.append(batch).await?;
         }
-        context.add_rows(self.target.appender).await
+        dml::add_rows(context, self.target.appender).await
     }
 }

@@ -9,7 +9,8 @@
 
 use std::sync::Arc;
 
-use arrow::array::ArrayRef;
+use arrow::array::{ArrayRef, AsArray};
+use arrow::datatypes::Int64Type;
 use arrow::record_batch::RecordBatch;
 use braid_sql::syntax::{SqlDialect, parser_of};
 use braid_sql::tables::{ROW_IDS, changed_table_schema};
@@ -212,6 +213,7 @@ impl ChangedRows<'_> {
                 returned.add(&stored, others).await?;
             }
             if let Some(appender) = &mut appender {
+                changes.replace(&snapshot, def, new.column(0).as_primitive::<Int64Type>(), &stored);
                 appender.append(stored).await?;
             }
         }

@@ -7,13 +7,17 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
-use arrow::array::{AsArray, BooleanArray};
+use arrow::array::{AsArray, BooleanArray, Int64Array};
 use arrow::compute::filter_record_batch;
 use arrow::datatypes::Int64Type;
 use arrow::record_batch::RecordBatch;
 use braid_base::TableId;
-use braid_storage::{AppendedRows, Catalog, DeletedRows, PRIVATE_CHUNKS, RowDeletes, RowId, TableDef, TableVersion};
+use braid_storage::{
+    AppendedRows, Catalog, DeletedRows, PRIVATE_CHUNKS, RowDeletes, RowId, TableAppender, TableDef, TableVersion,
+};
 
+use super::referential_actions::enforce;
+use super::replaced_rows::ReplacedRows;
 use crate::EngineError;
 use crate::statement_context::{RowChange, StatementContext};
 
@@ -21,6 +25,7 @@ use crate::statement_context::{RowChange, StatementContext};
 #[derive(Default)]
 pub(super) struct Changes {
     tables: BTreeMap<TableId, TableChanges>,
+    replaced: ReplacedRows,
 }
 
 /// The changes of one table.
@@ -38,16 +43,28 @@ impl Changes {
         self.of(def).found.add(version, batch)
     }
 
+    /// Notes that rows take the places of others, by the identities of these, so that foreign keys can follow. They are
+    /// appended besides.
+    pub fn replace(&mut self, snapshot: &Catalog, def: &TableDef, replaced: &Int64Array, rows: &RecordBatch) {
+        self.replaced.note_numbers(snapshot, def, replaced, rows);
+    }
+
     /// Adds rows to a table.
     pub fn append(&mut self, def: &Arc<TableDef>, rows: AppendedRows) {
         self.of(def).appended.push(rows);
     }
 
-    /// Makes the changes, in the transaction or by a commit. False if others have changed some of the rows: nothing is changed then.
+    /// Makes the changes and what follows from them, in the transaction or by a commit. False if others have changed some of the rows: nothing is changed then.
     ///
     /// # Errors
     /// What locks, writing and commits fail with.
-    pub async fn make(self, context: &StatementContext) -> Result<bool, EngineError> {
+    pub async fn make(mut self, context: &StatementContext) -> Result<bool, EngineError> {
+        for (id, changes) in &self.tables {
+            let added: u64 = changes.appended.iter().map(AppendedRows::row_count).sum();
+            if added != self.replaced.count_of(*id) {
+                self.replaced.note_others(*id);
+            }
+        }
         let changes = self.tables.into_values().map(|TableChanges { def, found, appended }| RowChange {
             table: def,
             committed: found.committed,
@@ -57,13 +74,32 @@ impl Changes {
         let is_change =
             |change: &RowChange| !change.committed.is_empty() || !change.own.is_empty() || !change.appended.is_empty();
         let changes: Vec<RowChange> = changes.filter(is_change).collect();
-        if changes.is_empty() { Ok(true) } else { context.change_rows(changes).await }
+        if changes.is_empty() {
+            return Ok(true);
+        }
+        if !context.change_rows(changes).await? {
+            return Ok(false);
+        }
+        enforce(context, self.replaced).await?;
+        context.keep_changes().await?;
+        Ok(true)
     }
 
     fn of(&mut self, def: &Arc<TableDef>) -> &mut TableChanges {
         let none = || TableChanges { def: def.clone(), found: FoundRows::default(), appended: Vec::new() };
         self.tables.entry(def.id).or_insert_with(none)
     }
+}
+
+/// Adds rows to their table, as COPY does, in the transaction or by a commit; returns their number.
+///
+/// # Errors
+/// What writing, foreign keys and commits fail with.
+pub(crate) async fn add_rows(context: &StatementContext, appender: TableAppender) -> Result<u64, EngineError> {
+    let row_count = context.add_rows(appender).await?;
+    enforce(context, ReplacedRows::default()).await?;
+    context.keep_changes().await?;
+    Ok(row_count)
 }
 
 /// The rows of a table that were found.

@@ -6,7 +6,7 @@
 
 use arrow::array::{AsArray, BooleanArray};
 use arrow::compute::filter_record_batch;
-use arrow::datatypes::Int32Type;
+use arrow::datatypes::{Int32Type, Int64Type};
 use arrow::record_batch::RecordBatch;
 use braid_sql::SqlType;
 use braid_sql::tables::{COMPUTED, ROW_IDS};
@@ -185,6 +185,10 @@ impl<'a> Plan<'a> {
                     Assignment::with_defaults(part.context, def, given)?.convert(&rows, &sources)?
                 }
             };
+            if let Action::Replace(_) = action {
+                let snapshot = part.tables.snapshot().unwrap_or_else(|| part.context.snapshot());
+                changes.replace(&snapshot, def, rows.column(0).as_primitive::<Int64Type>(), &stored);
+            }
             taken.added += stored.num_rows();
             appender.append(stored).await?;
         }

@@ -10,6 +10,7 @@
 //! | [`parts`] | statements whose WITH changes rows, or is read by RETURNING |
 //! | [`changed_rows`] | the rows that UPDATE and DELETE change: found, deleted, added again |
 //! | [`changes`] | what a statement changes, until it is kept |
+//! | [`referential_actions`], [`replaced_rows`] | FOREIGN KEY: what follows from changed rows |
 //! | [`new_values`] | SET: the new values of rows |
 //! | [`values`] | `VALUES (…), (…)` of literals and parameters, without a plan |
 //! | [`assignment`] | conversion of rows to the columns of a table |
@@ -29,10 +30,13 @@ mod new_values;
 mod on_conflict;
 mod part_types;
 mod parts;
+mod referential_actions;
+mod replaced_rows;
 pub(crate) mod row_checks;
 mod update;
 mod values;
 
+pub(crate) use changes::add_rows;
 pub(crate) use delete::{delete, prepare_delete};
 pub(crate) use insert::{execute, prepare};
 pub(crate) use merge::{merge, prepare_merge};

@@ -218,7 +218,10 @@ impl Conflicts {
                 order.push(places[*number as usize]);
                 changed.push(*number as usize);
             }
-            parts.push(assignment.convert(&batch, &sources)?);
+            let stored = assignment.convert(&batch, &sources)?;
+            let replaced: Int64Array = numbers.values().iter().map(|at| found[*at as usize].to_number()).collect();
+            changes.replace(&lookup.view, &self.def, &replaced, &stored);
+            parts.push(stored);
         }
         check_once(&found, &changed)?;
         let ids: Int64Array = changed.iter().map(|number| found[*number].to_number()).collect();

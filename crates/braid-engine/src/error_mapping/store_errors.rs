@@ -1,7 +1,7 @@
 //! The mapping of the store's errors to SQLSTATEs.
 
 use braid_sql::functions::text_input::ReadingSession;
-use braid_storage::{ColumnChangeError, DuplicateKey, SegmentError, StoreError};
+use braid_storage::{ColumnChangeError, DuplicateKey, SegmentError, StoreError, ViolatedReference, ViolatingSide};
 
 use super::{corrupt, from_device};
 use crate::names::SCHEMA_NAME;
@@ -33,7 +33,7 @@ pub(super) fn from_store(error: &StoreError) -> EngineError {
         StoreError::UnknownType { name } => {
             return EngineError::new(SqlState::UndefinedObject, format!("type \"{name}\" does not exist"));
         }
-        StoreError::Conflict { .. } | StoreError::ReadsChanged => {
+        StoreError::Conflict { .. } | StoreError::ReadsChanged | StoreError::KeyGone => {
             return EngineError::new(SqlState::SerializationFailure, error.to_string())
                 .with_hint("The transaction might succeed if retried.");
         }
@@ -43,6 +43,8 @@ pub(super) fn from_store(error: &StoreError) -> EngineError {
         StoreError::NumberOutOfBounds { .. } => SqlState::NumericOutOfRange,
         StoreError::NullViolation { table, column } => return null_violation(table, column),
         StoreError::DuplicateKey(duplicate) => return duplicate_key(duplicate),
+        StoreError::ForeignKey(violated) => return foreign_key(violated),
+        StoreError::PendingChecks { .. } => SqlState::ObjectInUse,
         StoreError::InvalidName { .. } => SqlState::InvalidName,
         StoreError::KeyTooLong { .. } => SqlState::ProgramLimitExceeded,
         StoreError::InvalidTable { .. } => SqlState::InvalidTableDefinition,
@@ -118,6 +120,29 @@ fn duplicate_key(duplicate: &DuplicateKey) -> EngineError {
     };
     let error = EngineError::new(SqlState::UniqueViolation, message).with_detail(detail);
     error.about_constraint(SCHEMA_NAME, table, key)
+}
+
+/// PostgreSQL's error for rows that refer to no row. Times are shown as [`duplicate_key`] shows them.
+fn foreign_key(violated: &ViolatedReference) -> EngineError {
+    let ViolatedReference { constraint, table, referenced, columns, types, values, side, .. } = violated;
+    let facts = ReadingSession::of_output();
+    let shown = types.iter().zip(values).map(|(column_type, array)| shown_key_value(array, *column_type, &facts));
+    let shown = format!("Key ({})=({})", columns.join(", "), shown.collect::<Vec<_>>().join(", "));
+    let refers = format!("insert or update on table \"{table}\" violates foreign key constraint \"{constraint}\"");
+    let (message, detail) = match side {
+        ViolatingSide::Referencing => (refers, format!("{shown} is not present in table \"{referenced}\".")),
+        ViolatingSide::MixedNulls => {
+            (refers, "MATCH FULL does not allow mixing of null and nonnull key values.".to_owned())
+        }
+        ViolatingSide::Referenced => (
+            format!(
+                "update or delete on table \"{referenced}\" violates foreign key constraint \"{constraint}\" on table \"{table}\""
+            ),
+            format!("{shown} is still referenced from table \"{table}\"."),
+        ),
+    };
+    let error = EngineError::new(SqlState::ForeignKeyViolation, message).with_detail(detail);
+    error.about_constraint(SCHEMA_NAME, table, constraint)
 }
 
 /// PostgreSQL's error for a null in a NOT NULL column.

@@ -115,6 +115,7 @@ impl SnapshotTables {
             next_column_id,
             checks: Vec::new(),
             keys: Vec::new(),
+            foreign_keys: Vec::new(),
         }));
         Some(Arc::new(computed_tables::entry_of_sequence(
             self.snapshot.schema_name(schema).unwrap_or_default(),

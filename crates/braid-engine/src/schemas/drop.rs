@@ -13,6 +13,8 @@ use crate::dependents::{Behavior, Dropped, drop_views_of, drop_with};
 use crate::notices::Notice;
 use crate::sequences::dependents;
 use crate::statement_context::StatementContext;
+use crate::table::foreign_keys::drop_references;
+use crate::table::references_to;
 use crate::table_names::{Missing, no_schema};
 use crate::{EngineError, Outcome, SqlState};
 
@@ -43,10 +45,10 @@ pub(crate) async fn drop_schemas(
     dropped.sort();
     dropped.dedup();
     let contents = contents(context, &snapshot, &dropped);
-    let views = match behavior {
+    let (views, references) = match behavior {
         Behavior::Restrict => {
             check_empty(&dropped, &contents)?;
-            Vec::new()
+            (Vec::new(), Vec::new())
         }
         Behavior::Cascade => {
             check_unused(&snapshot, &dropped)?;
@@ -54,9 +56,12 @@ pub(crate) async fn drop_schemas(
             let goes = |schema: SchemaId| dropped.iter().any(|(id, _)| *id == schema);
             let tables = snapshot.tables().filter(|table| goes(table.def.schema)).map(|table| table.def.id);
             let tables: Vec<TableId> = tables.collect();
-            drop_with(context, &snapshot, Dropped::Relations(&tables), &[], behavior)?
+            let references = references_to(context, &snapshot, &tables, behavior)?;
+            (drop_with(context, &snapshot, Dropped::Relations(&tables), &[], behavior)?, references)
         }
     };
+    drop(snapshot);
+    drop_references(context, &references).await?;
     let change = |writes: &mut WriteSet, view: &Arc<Catalog>| {
         drop_views_of(writes, view, &views)?;
         dropped.iter().try_for_each(|(id, _)| writes.drop_schema(view, *id))

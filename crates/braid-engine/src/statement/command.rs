@@ -6,6 +6,7 @@ use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
+use super::constraint_statement::ConstraintStatement;
 use super::copy_statement::{CopyStatement, CopySubject};
 use super::kind::has_changes_in_with;
 use super::maintenance_statement::MaintenanceStatement;
@@ -35,6 +36,8 @@ pub(crate) enum Command {
     Sequence(SequenceStatement),
     /// VACUUM and the like, as read here.
     Maintenance(MaintenanceStatement),
+    /// A statement about when constraints are compared, as read here.
+    Constraint(ConstraintStatement),
     /// A statement about views, as read here.
     View(ViewStatement),
 }
@@ -70,6 +73,9 @@ impl Command {
                 if let Some(statement) = ViewStatement::parse(parser, keyword)? =>
             {
                 Ok(Self::View(statement))
+            }
+            Keyword::SET | Keyword::ALTER if let Some(statement) = ConstraintStatement::parse(parser, keyword)? => {
+                Ok(Self::Constraint(statement))
             }
             _ if let Some(statement) = MaintenanceStatement::parse(parser)? => Ok(Self::Maintenance(statement)),
             _ => {
@@ -127,7 +133,8 @@ impl Command {
             Self::Copy(CopyStatement { subject: CopySubject::Query(query), .. }) => query.rewrite(rewrite),
             Self::CreateTableOfExecution(create) => create.execution.rewrite(rewrite),
             Self::View(ViewStatement::Create(CreateView { query, .. })) => query.rewrite(rewrite),
-            Self::Copy(_) | Self::Prepare(_) | Self::Sequence(_) | Self::View(_) | Self::Maintenance(_) => {}
+            Self::Copy(_) | Self::Prepare(_) | Self::Sequence(_) | Self::View(_) => {}
+            Self::Maintenance(_) | Self::Constraint(_) => {}
         }
     }
 
@@ -139,7 +146,8 @@ impl Command {
             Self::Copy(CopyStatement { subject: CopySubject::Query(query), .. }) => StatementSize::of(&**query),
             Self::CreateTableOfExecution(create) => StatementSize::of(&create.execution),
             Self::View(ViewStatement::Create(CreateView { query, .. })) => StatementSize::of(&**query),
-            Self::Copy(_) | Self::Sequence(_) | Self::View(_) | Self::Maintenance(_) => StatementSize::default(),
+            Self::Copy(_) | Self::Sequence(_) | Self::View(_) => StatementSize::default(),
+            Self::Maintenance(_) | Self::Constraint(_) => StatementSize::default(),
             Self::Prepare(prepare) => {
                 prepare.prepared.as_deref().map_or_else(StatementSize::default, |tree| StatementSize::of(tree))
             }

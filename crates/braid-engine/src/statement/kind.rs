@@ -3,6 +3,7 @@
 use sqlparser::ast;
 
 use super::command::Command;
+use super::constraint_statement::ConstraintStatement;
 use super::sequence_statement::SequenceStatement;
 use super::view_statement::ViewStatement;
 
@@ -69,6 +70,8 @@ pub enum StatementKind {
     RefreshView,
     /// VACUUM, ANALYZE, CHECKPOINT, LOCK TABLE.
     Maintenance,
+    /// SET CONSTRAINTS.
+    SetConstraints,
     /// SET.
     Set,
     /// SHOW: answers rows.
@@ -114,6 +117,8 @@ impl StatementKind {
             Command::View(ViewStatement::Alter(_)) => Self::AlterView,
             Command::View(ViewStatement::Refresh(_)) => Self::RefreshView,
             Command::Maintenance(_) => Self::Maintenance,
+            Command::Constraint(ConstraintStatement::Set { .. }) => Self::SetConstraints,
+            Command::Constraint(ConstraintStatement::Alter { .. }) => Self::AlterTable,
             Command::Sql(statement) => match statement {
                 S::Query(query) => kind_of_query(query),
                 S::Explain { .. } => Self::Explain,
@@ -252,6 +257,9 @@ mod tests {
             ("alter sequence s restart", AlterSequence),
             ("drop sequence if exists s, u cascade", DropSequence),
             ("set timezone = 'UTC'", Set),
+            ("set constraints all deferred", SetConstraints),
+            ("set constraints a, s.b immediate", SetConstraints),
+            ("alter table if exists only s.t alter constraint c not deferrable", AlterTable),
             ("show server_version", Show),
             ("show all", Show),
             ("reset all", Reset),

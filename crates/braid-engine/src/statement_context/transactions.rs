@@ -67,6 +67,7 @@ impl StatementContext {
 
     async fn commit_work(&self, work: Option<Work>) -> Result<(), EngineError> {
         let Some(mut work) = work else { return Ok(()) };
+        work.check_deferred().await?;
         self.end_temporary(work.writes_mut())?;
         to_the_end(work.commit()).await
     }

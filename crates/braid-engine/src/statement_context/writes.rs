@@ -5,11 +5,12 @@
 
 use std::sync::Arc;
 
+use arrow::array::ArrayRef;
 use arrow::record_batch::RecordBatch;
-use braid_base::{SchemaId, TableId};
+use braid_base::{ColumnId, SchemaId, TableId};
 use braid_storage::{
-    AlteredRows, AppendedRows, Catalog, CatalogSequence, KeyDef, KeyLookup, Locked, NewTable, RowDeletes, RowId,
-    SequenceScope, StoreError, TableAppender, TableDef, TableVersion, WriteSet,
+    AlteredRows, AppendedRows, Catalog, CatalogSequence, KeyDef, KeyLookup, Locked, NewTable, RowDeletes, RowEvent,
+    RowId, SequenceScope, StoreError, TableAppender, TableDef, TableVersion, WriteSet,
 };
 
 use super::StatementContext;
@@ -58,6 +59,11 @@ impl StatementContext {
     pub fn has_fixed_snapshot(&self) -> bool {
         let state = self.shared.state.lock();
         keeps_snapshot(&state.settings) && state.is_in_transaction()
+    }
+
+    /// The committed state that all statements of the transaction read; `None` if each reads the newest one.
+    pub fn fixed_snapshot(&self) -> Option<Arc<Catalog>> {
+        self.has_fixed_snapshot().then(|| self.states().0)
     }
 
     /// Whether the transaction has changed something, which nobody else may see.
@@ -114,16 +120,38 @@ impl StatementContext {
         Ok(self.database().store().write_set().create_and_append_in(&self.snapshot(), schema, table)?)
     }
 
-    /// Adds rows to the transaction, or commits them. Returns their number.
+    /// Adds rows, which [`Self::keep_changes`] keeps. Returns their number.
     ///
     /// # Errors
-    /// What writing and commits fail with.
+    /// What writing fails with.
     pub async fn add_rows(&self, appender: TableAppender) -> Result<u64, EngineError> {
         let rows = appender.finish().await?;
         let mut writes = self.take_writes();
         let row_count = writes.add_rows(rows).await?;
-        self.keep(writes).await?;
+        self.put_writes(writes);
         Ok(row_count)
+    }
+
+    /// The next thing that foreign keys are to look at.
+    pub fn next_row_event(&self) -> Option<RowEvent> {
+        let mut state = self.shared.state.lock();
+        let mut writes = state.transaction.take_writes()?;
+        let event = writes.next_event();
+        state.transaction.put_writes(writes);
+        event
+    }
+
+    /// The values of columns, by ascending ids, in rows of a version.
+    ///
+    /// # Errors
+    /// What reading fails with.
+    pub async fn read_columns_of_rows(
+        &self,
+        version: &TableVersion,
+        rows: &[RowId],
+        columns: &[ColumnId],
+    ) -> Result<Vec<ArrayRef>, EngineError> {
+        Ok(self.database().store().write_set().read_columns_of_rows(version, rows, columns).await?)
     }
 
     /// Looks for the rows that have keys of these rows, at most a chunk, and locks the keys that no row has.
@@ -184,11 +212,11 @@ impl StatementContext {
         }
     }
 
-    /// Deletes rows and adds others, in the transaction or by a commit, if the rows are as the statement has seen them. False if others
-    /// have changed some of them: nothing is changed then.
+    /// Deletes rows and adds others, if the rows are as the statement has seen them. False if others have changed some of them: nothing
+    /// is changed then. [`Self::keep_changes`] keeps the changes.
     ///
     /// # Errors
-    /// What locks, writing and commits fail with.
+    /// What locks and writing fail with.
     pub async fn change_rows(&self, changes: Vec<RowChange>) -> Result<bool, EngineError> {
         let mut writes = self.take_writes();
         for RowChange { table, committed, .. } in &changes {
@@ -207,7 +235,7 @@ impl StatementContext {
                 writes.add_rows(rows).await?;
             }
         }
-        self.keep(writes).await?;
+        self.put_writes(writes);
         Ok(true)
     }
 
@@ -265,9 +293,15 @@ impl StatementContext {
         self.keep(writes).await
     }
 
-    fn take_writes(&self) -> WriteSet {
+    /// Takes the changes out of the transaction, to make more. Nothing that the statement asks meanwhile knows of them.
+    pub fn take_writes(&self) -> WriteSet {
         let taken = self.shared.state.lock().transaction.take_writes();
         taken.unwrap_or_else(|| self.database().store().write_set())
+    }
+
+    /// Puts changes back that were taken.
+    pub fn put_writes(&self, writes: WriteSet) {
+        self.shared.state.lock().transaction.put_writes(writes);
     }
 
     /// Keeps changes until the end of the transaction, or commits them.

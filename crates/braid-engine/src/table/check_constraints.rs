@@ -12,6 +12,7 @@ use sqlparser::keywords::ALL_KEYWORDS;
 
 use super::constraint_names::shortened;
 use super::definition::{WrittenCheck, condition_text};
+use super::foreign_keys::constraint_names;
 use crate::dml::row_checks::{bound_check, check_syntax};
 use crate::names::fold;
 use crate::statement_context::StatementContext;
@@ -38,6 +39,7 @@ pub(crate) fn checks_of_new_table(
         next_column_id,
         checks: Vec::new(),
         keys: Vec::new(),
+        foreign_keys: Vec::new(),
     };
     let named = written.iter().filter_map(|check| check.name.as_ref());
     let named: Vec<&String> = named.collect();
@@ -68,7 +70,7 @@ pub(crate) fn new_check(
     condition.rewrite(&mut WithoutTable { schema, table: &def.name });
     let condition = condition_text(&condition)?;
     let given = written.name.clone().unwrap_or_default();
-    if def.checks.iter().any(|check| check.name == given) {
+    if constraint_names(def).any(|name| name == given) {
         let message = format!("constraint \"{given}\" for relation \"{}\" already exists", def.name);
         return Err(EngineError::new(SqlState::DuplicateObject, message));
     }

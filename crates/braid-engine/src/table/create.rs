@@ -1,13 +1,17 @@
 //! CREATE TABLE and CREATE TABLE AS.
 
+use std::collections::BTreeSet;
+
 use braid_base::SchemaId;
-use braid_storage::{ColumnDef, Constraints, NewTable};
+use braid_storage::{Catalog, CheckDef, ColumnDef, Constraints, ForeignKeyDef, KeyDef, NewTable};
 use sqlparser::ast::{CreateTable, Ident};
 
 use super::check_constraints::checks_of_new_table;
 use super::definition::{WrittenConstraints, check_clauses, new_table};
+use super::foreign_keys::{ReferringTable, WrittenForeignKey};
 use super::keys::{PlainKeys, added_keys};
 use crate::bound_parameters::BoundParameters;
+use crate::dml::add_rows;
 use crate::dml::assignment::Assignment;
 use crate::dml::defaults::check_defaults;
 use crate::front_end::{self, StatementFacts, TableOfQuery};
@@ -36,7 +40,7 @@ pub(crate) async fn create_table(context: &StatementContext, create: &CreateTabl
     }
     let facts = StatementFacts::of(context);
     let own = OwnSequences::of(create, &name, &facts)?;
-    let (table, WrittenConstraints { keys, checks }) = new_table(name, &own.create, plain, &facts)?;
+    let (table, WrittenConstraints { keys, checks, foreign_keys }) = new_table(name, &own.create, plain, &facts)?;
     if table.columns.is_empty() {
         return Err(EngineError::unsupported("a table without columns is not supported"));
     }
@@ -45,7 +49,8 @@ pub(crate) async fn create_table(context: &StatementContext, create: &CreateTabl
     let checks = checks_of_new_table(context, (schema, &table), &checks)?;
     let created = context.change(|writes, view| {
         let keys = added_keys(view, (schema, &table.name), &table.columns, &[], &keys)?;
-        own.create_table(writes, view, (schema, table, Constraints { checks, keys }), &facts)
+        let foreign_keys = foreign_keys_of_new_table(context, view, (schema, &table, &keys, &checks), &foreign_keys)?;
+        own.create_table(writes, view, (schema, table, Constraints { checks, keys, foreign_keys }), &facts)
     });
     match created.await {
         // Another session has created it meanwhile.
@@ -54,6 +59,26 @@ pub(crate) async fn create_table(context: &StatementContext, create: &CreateTabl
     }
     context.end_statement().await?;
     Ok(Outcome::done("CREATE TABLE"))
+}
+
+/// The foreign keys of a table that is to be created.
+fn foreign_keys_of_new_table(
+    context: &StatementContext,
+    catalog: &Catalog,
+    (schema, table, keys, checks): (SchemaId, &NewTable, &[KeyDef], &[CheckDef]),
+    written: &[WrittenForeignKey],
+) -> Result<Vec<ForeignKeyDef>, EngineError> {
+    let NewTable { name, columns, primary_key } = table;
+    let referring = ReferringTable { schema, name, id: None, columns, primary_key, keys };
+    let known = keys.iter().filter(|key| key.kind.is_constraint()).map(|key| key.name.clone());
+    let mut taken: BTreeSet<String> = known.chain(checks.iter().map(|check| check.name.clone())).collect();
+    let mut foreign_keys = Vec::with_capacity(written.len());
+    for key in written {
+        let key = key.define(context, catalog, referring, &taken)?;
+        taken.insert(key.name.clone());
+        foreign_keys.push(key);
+    }
+    Ok(foreign_keys)
 }
 
 /// CREATE TABLE AS. Creates the table and its rows in one commit.
@@ -94,7 +119,7 @@ pub(crate) async fn create_table_as(
         appender.append(assignment.convert_all(&batch?)?).await?;
     }
     context.note_on_commit(appender.def().id, create.on_commit);
-    let row_count = context.add_rows(appender).await?;
+    let row_count = add_rows(context, appender).await?;
     Ok(Outcome::done(format!("SELECT {row_count}")))
 }
 

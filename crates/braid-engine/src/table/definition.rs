@@ -1,7 +1,7 @@
 //! Conversion of CREATE TABLE's syntax to a table definition.
 //!
-//! Keys are made by [`super::keys`], and conditions of one row (CHECK) are kept as they are written ([`super::check_constraints`]).
-//! Everything else that would promise something about rows (REFERENCES, generated columns) is refused. Identity columns and `serial` are
+//! Keys are made by [`super::keys`], foreign keys by [`super::foreign_keys`], and conditions of one row (CHECK) are kept as they are written
+//! ([`super::check_constraints`]). Everything else that would promise something about rows (generated columns) is refused. Identity columns and `serial` are
 //! made plain before (`crate::sequences`).
 
 use braid_base::ColumnId;
@@ -13,6 +13,7 @@ use sqlparser::ast::{
     TableConstraint,
 };
 
+use super::foreign_keys::WrittenForeignKey;
 use super::keys::{PlainKeys, WrittenKey};
 use super::storage_parameters::check_parameters;
 use crate::names::fold;
@@ -37,6 +38,8 @@ pub(crate) struct WrittenConstraints {
     pub keys: Vec<WrittenKey>,
     /// The conditions.
     pub checks: Vec<WrittenCheck>,
+    /// The foreign keys.
+    pub foreign_keys: Vec<WrittenForeignKey>,
 }
 
 /// The definition that a CREATE TABLE with columns asks for, and its constraints. Defaults and conditions are not checked yet, and keys
@@ -58,7 +61,7 @@ pub(crate) fn new_table(
             TableConstraint::PrimaryKey(key) => constraints.keys.push(WrittenKey::primary(key, plain)?),
             TableConstraint::Unique(key) => constraints.keys.push(WrittenKey::unique(key, plain)?),
             TableConstraint::Check(check) => constraints.checks.push(written_check(check, check.name.as_ref())?),
-            TableConstraint::ForeignKey(_) => return Err(no_constraint("FOREIGN KEY")),
+            TableConstraint::ForeignKey(key) => constraints.foreign_keys.push(WrittenForeignKey::of(key)?),
             other => return Err(EngineError::unsupported(format!("{other} is not supported in CREATE TABLE"))),
         }
     }
@@ -131,7 +134,10 @@ pub(crate) fn column_def(
             ColumnOption::Check(check) => {
                 constraints.checks.push(written_check(check, option.name.as_ref().or(check.name.as_ref()))?);
             }
-            ColumnOption::ForeignKey(_) => return Err(no_constraint("REFERENCES")),
+            ColumnOption::ForeignKey(key) => {
+                let key = WrittenForeignKey::of(key)?;
+                constraints.foreign_keys.push(key.of_column(&name, option.name.as_ref()));
+            }
             ColumnOption::Identity(_) | ColumnOption::Generated { .. } => {
                 return Err(EngineError::unsupported(format!(
                     "column \"{name}\": generated columns are not supported; INSERT or COPY must provide the values"
@@ -173,12 +179,6 @@ pub(crate) fn default_text(expr: &Expr, session: &dyn SessionFacts) -> Result<St
 pub(crate) fn condition_text(expr: &Expr) -> Result<String, EngineError> {
     StatementSize::of(expr).check_default()?;
     Ok(spelled_out(expr).to_string())
-}
-
-fn no_constraint(what: &str) -> EngineError {
-    EngineError::unsupported(format!(
-        "{what} constraints are not supported: Braid does not compare rows with each other"
-    ))
 }
 
 fn check_unique_names(columns: &[ColumnDef]) -> Result<(), EngineError> {
@@ -257,9 +257,9 @@ mod tests {
     #[test]
     fn what_cannot_be_kept_is_not_promised() {
         for (sql, sqlstate) in [
-            ("create table t (a int references u (b))", "0A000"),
             ("create table t (a int, unique (a, a))", "42701"),
-            ("create table t (a int, foreign key (a) references u (b))", "0A000"),
+            ("create table t (a int references u (b) match partial)", "0A000"),
+            ("create table t (a int references u (b) not deferrable initially deferred)", "42601"),
             ("create table t (a serial)", "42704"),
             ("create table t (a int generated always as identity)", "0A000"),
             ("create table t (like u)", "0A000"),

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use braid_base::TableId;
-use braid_storage::{Catalog, TableDef, WriteSet};
+use braid_storage::{Catalog, Reference, TableDef, WriteSet};
 use sqlparser::ast::ObjectName;
 
-use crate::dependents::{Behavior, Dropped, drop_views_of, drop_with};
+use super::foreign_keys::{drop_references, released};
+use crate::dependents::{Behavior, Dropped, described, drop_views_of, drop_with};
 use crate::notices::Notice;
 use crate::sequences::dependents;
 use crate::statement_context::StatementContext;
@@ -38,13 +39,35 @@ pub(crate) async fn drop_tables(
     }
     check_sequences(&snapshot, &tables, behavior)?;
     let ids: Vec<TableId> = tables.keys().copied().collect();
+    let references = references_to(context, &snapshot, &ids, behavior)?;
     let dependents = drop_with(context, &snapshot, Dropped::Relations(&ids), &[], behavior)?;
+    drop(snapshot);
+    drop_references(context, &references).await?;
     let change = |writes: &mut WriteSet, view: &Arc<Catalog>| {
         drop_views_of(writes, view, &dependents)?;
         ids.iter().try_for_each(|table| writes.drop_table(view, *table))
     };
     context.change(change).await?;
     Ok(Outcome::done("DROP TABLE"))
+}
+
+/// The foreign keys of other tables that refer to tables which are dropped.
+///
+/// # Errors
+/// With RESTRICT, if there are some (2BP01).
+pub(crate) fn references_to(
+    context: &StatementContext,
+    catalog: &Catalog,
+    dropped: &[TableId],
+    behavior: Behavior,
+) -> Result<Vec<Reference>, EngineError> {
+    let mut all = Vec::new();
+    for table in dropped {
+        let references = catalog.references_to(*table).into_iter().filter(|other| !dropped.contains(&other.table.id));
+        let table = described(context, catalog, *table);
+        all.extend(released(context, catalog, references.collect(), (&table, &table), behavior)?);
+    }
+    Ok(all)
 }
 
 /// Refuses to drop tables whose sequences are in defaults of others.

@@ -5,10 +5,13 @@
 
 use std::sync::Arc;
 
-use braid_storage::{AlteredRows, Catalog, KeyDef, KeyKind, KeyNulls, TableDef};
+use braid_sql::pg_catalog::key_words::quote_identifier;
+use braid_storage::{AlteredRows, Catalog, KeyDef, KeyKind, KeyNulls, Reference, TableDef};
 use sqlparser::ast::{AlterIndexOperation, CreateIndex, Expr, IndexType, ObjectName};
 
+use super::foreign_keys::{drop_references, released};
 use super::keys::{WrittenKey, check_key_type, chosen_name, given_name, key_columns};
+use crate::dependents::Behavior;
 use crate::names::{fold, table_parts};
 use crate::notices::Notice;
 use crate::statement_context::StatementContext;
@@ -58,6 +61,7 @@ pub(crate) async fn drop_indexes(
     context: &StatementContext,
     names: &[ObjectName],
     missing: Missing,
+    behavior: Behavior,
 ) -> Result<Outcome, EngineError> {
     let snapshot = context.snapshot();
     let mut found = Vec::new();
@@ -71,6 +75,14 @@ pub(crate) async fn drop_indexes(
             Err(error) => return Err(error),
         }
     }
+    let mut released_keys = Vec::new();
+    for (def, key) in &found {
+        if key.kind.is_unique() {
+            released_keys.extend(references_by(context, &snapshot, def, key, behavior)?);
+        }
+    }
+    drop(snapshot);
+    drop_references(context, &released_keys).await?;
     for (def, key) in found {
         context.settle_writes().await?;
         let states = context.states();
@@ -81,6 +93,29 @@ pub(crate) async fn drop_indexes(
     }
     context.keep_changes().await?;
     Ok(Outcome::done("DROP INDEX"))
+}
+
+/// The foreign keys that need a unique index: no other key of its table has the same columns.
+///
+/// # Errors
+/// With RESTRICT, if there are some (2BP01).
+fn references_by(
+    context: &StatementContext,
+    catalog: &Catalog,
+    def: &TableDef,
+    key: &KeyDef,
+    behavior: Behavior,
+) -> Result<Vec<Reference>, EngineError> {
+    let mut left = def.clone();
+    left.keys.retain(|known| known.id != key.id);
+    let references = catalog.references_to(def.id).into_iter();
+    let is_of = |reference: &Reference| {
+        let columns = &reference.key.key;
+        columns.len() == key.columns.len() && columns.iter().all(|column| key.columns.contains(column))
+    };
+    let references = references.filter(|reference| is_of(reference) && !left.has_unique_columns(&reference.key.key));
+    let index = format!("index {}", quote_identifier(&key.name));
+    released(context, catalog, references.collect(), (&index, &index), behavior)
 }
 
 /// ALTER INDEX … RENAME TO …

@@ -5,6 +5,8 @@
 //! | [`definition`] | CREATE TABLE's syntax into a definition, and what is refused in it |
 //! | [`check_constraints`] | CHECK: names, and texts that follow their columns |
 //! | [`keys`] | PRIMARY KEY and UNIQUE |
+//! | [`foreign_keys`] | FOREIGN KEY: names, what they refer to, and what is dropped with that |
+//! | [`constraint_times`] | SET CONSTRAINTS, ALTER CONSTRAINT |
 //! | [`indexes`] | CREATE, ALTER and DROP INDEX |
 //! | [`storage_parameters`] | WITH (…) of a table |
 //! | [`constraint_names`] | the names of constraints that are written without one |
@@ -16,9 +18,11 @@
 mod alter;
 pub(crate) mod check_constraints;
 mod constraint_names;
+mod constraint_times;
 mod create;
 pub(crate) mod definition;
 mod drop;
+pub(crate) mod foreign_keys;
 mod indexes;
 pub(crate) mod keys;
 mod storage_parameters;
@@ -26,7 +30,8 @@ mod truncate;
 
 pub(crate) use crate::table_names::{Missing, Persistence};
 pub(crate) use alter::alter_table;
+pub(crate) use constraint_times::change_constraint_times;
 pub(crate) use create::{Rows, create_table, create_table_as};
-pub(crate) use drop::drop_tables;
+pub(crate) use drop::{drop_tables, references_to};
 pub(crate) use indexes::{create_index, drop_indexes, rename_index};
 pub(crate) use truncate::truncate;

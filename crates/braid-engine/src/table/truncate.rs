@@ -3,18 +3,19 @@
 use std::collections::BTreeSet;
 
 use braid_base::TableId;
-use braid_storage::{Catalog, SequenceState, StoreError, WriteSet};
-use sqlparser::ast::{Truncate, TruncateIdentityOption};
+use braid_storage::{Catalog, Reference, SequenceState, StoreError, WriteSet};
+use sqlparser::ast::{CascadeOption, Truncate, TruncateIdentityOption};
 
+use crate::notices::Notice;
 use crate::statement_context::StatementContext;
 use crate::table_names::named_table;
-use crate::{EngineError, Outcome};
+use crate::{EngineError, Outcome, SqlState};
 
 /// `TRUNCATE [TABLE] a, b`: removes all rows. Those that others commit before the transaction does are removed as well: it is as if it
-/// had waited for them. No table is referred to by others, so that CASCADE changes nothing.
+/// had waited for them. Tables that refer to one of them are emptied as well, with CASCADE, or are named besides.
 ///
 /// # Errors
-/// For tables that do not exist, and clauses that are not PostgreSQL's.
+/// For tables that do not exist or are referred to by others, and clauses that are not PostgreSQL's.
 pub(crate) async fn truncate(context: &StatementContext, truncate: &Truncate) -> Result<Outcome, EngineError> {
     let Truncate { table_names, partitions, if_exists, on_cluster, .. } = truncate;
     if partitions.is_some() || *if_exists || on_cluster.is_some() {
@@ -25,6 +26,13 @@ pub(crate) async fn truncate(context: &StatementContext, truncate: &Truncate) ->
     for target in table_names {
         tables.insert(named_table(context, &snapshot, &target.name)?.into_truncated()?);
     }
+    let references = referring(context, &snapshot, &mut tables, truncate.cascade == Some(CascadeOption::Cascade))?;
+    drop(snapshot);
+    if !references.is_empty() {
+        let mut writes = context.take_writes();
+        writes.lock_references(&references).await?;
+        context.put_writes(writes);
+    }
     let restarts = matches!(truncate.identity, Some(TruncateIdentityOption::Restart));
     let change = context.change(|writes, view| {
         tables.iter().try_for_each(|table| writes.truncate_table(view, *table))?;
@@ -32,6 +40,43 @@ pub(crate) async fn truncate(context: &StatementContext, truncate: &Truncate) ->
     });
     change.await?;
     Ok(Outcome::done("TRUNCATE TABLE"))
+}
+
+/// The foreign keys that refer to tables which are emptied. With CASCADE the tables that have them are added.
+///
+/// # Errors
+/// Without it, for a table that is not emptied (0A000).
+fn referring(
+    context: &StatementContext,
+    catalog: &Catalog,
+    tables: &mut BTreeSet<TableId>,
+    cascades: bool,
+) -> Result<Vec<Reference>, EngineError> {
+    let mut open: Vec<TableId> = tables.iter().copied().collect();
+    let mut all = Vec::new();
+    while !open.is_empty() {
+        let references: Vec<Reference> = open.drain(..).flat_map(|table| catalog.references_to(table)).collect();
+        for reference in &references {
+            let (other, id) = (&reference.table.name, reference.table.id);
+            if tables.contains(&id) {
+                continue;
+            }
+            if !cascades {
+                let referenced =
+                    catalog.by_id(reference.key.referenced).map_or("", |version| version.def.name.as_str());
+                let message = "cannot truncate a table referenced in a foreign key constraint";
+                return Err(EngineError::new(SqlState::FeatureNotSupported, message)
+                    .with_detail(format!("Table \"{other}\" references \"{referenced}\"."))
+                    .with_hint(format!("Truncate table \"{other}\" at the same time, or use TRUNCATE ... CASCADE.")));
+            }
+            let message = format!("truncate cascades to table \"{other}\"");
+            context.raise(Notice::harmless(SqlState::SuccessfulCompletion, message));
+            tables.insert(id);
+            open.push(id);
+        }
+        all.extend(references);
+    }
+    Ok(all)
 }
 
 /// RESTART IDENTITY: the sequences of the tables' columns begin anew, when the transaction commits.

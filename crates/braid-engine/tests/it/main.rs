@@ -13,6 +13,7 @@ mod errors;
 mod explain;
 mod explosions;
 mod failed_passes;
+mod foreign_keys;
 mod group_rules;
 mod keys;
 mod long_values;

@@ -13,6 +13,7 @@
 //! | [`operands`], [`operators`] | what sqlparser reads otherwise than PostgreSQL |
 //! | [`rows_from`] | ROWS FROM |
 //! | [`samples`] | TABLESAMPLE |
+//! | [`set_columns`] | the columns that ON DELETE SET NULL sets |
 //! | [`spellings`] | short forms spelt out |
 //! | [`tokens`] | tokens as PostgreSQL cuts them |
 //! | [`walk`] | walks over trees |
@@ -30,6 +31,7 @@ mod operands;
 mod operators;
 mod rows_from;
 mod samples;
+mod set_columns;
 mod spellings;
 mod tokens;
 pub mod walk;
@@ -51,6 +53,7 @@ pub use operands::{ROW, VARIADIC};
 pub use operators::SYMMETRIC;
 pub use rows_from::is_rows_from;
 pub use samples::{SampleSyntax, sample_of};
+pub use set_columns::set_columns;
 pub use tokens::postgresql_tokens;
 pub use whole_rows::WHOLE_ROW;
 pub use words::is_no_table_name;

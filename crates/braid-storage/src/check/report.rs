@@ -181,6 +181,12 @@ pub enum FaultKind {
         /// The name of the key.
         key: String,
     },
+    /// A row of a table refers to no row.
+    #[error("a row satisfies foreign key \"{key}\" not")]
+    MissingKey {
+        /// The name of the key.
+        key: String,
+    },
     /// The directory or the manifest could not be read.
     #[error("{0}")]
     Store(String),

@@ -35,6 +35,19 @@ pub fn is_key_type(column_type: ColumnType) -> bool {
     }
 }
 
+/// Whether equal values of these types are the same key.
+pub fn is_same_key_type(one: ColumnType, other: ColumnType) -> bool {
+    let is_char = |column_type: ColumnType| matches!(column_type, ColumnType::Char(_));
+    let is_same_kind = match (one, other) {
+        (ColumnType::Enum(_), _) | (_, ColumnType::Enum(_)) => one == other,
+        (ColumnType::Encoded { .. }, _) | (_, ColumnType::Encoded { .. }) => {
+            matches!((one, other), (ColumnType::Encoded { .. }, ColumnType::Encoded { .. }))
+        }
+        _ => is_char(one) == is_char(other),
+    };
+    is_key_type(one) && is_key_type(other) && is_same_kind && comparable_type(one) == comparable_type(other)
+}
+
 impl KeyShape {
     /// The shape of a key with these columns, which have these values in chunks without them.
     pub fn new<'a>(

@@ -110,8 +110,21 @@ impl KeyRun {
 
     /// The run without some rows.
     pub fn without(&self, is_left_out: impl Fn(u32) -> bool) -> Self {
+        self.only(|at| !is_left_out(self.row(at)))
+    }
+
+    /// Each of its keys once, with the first of its rows.
+    pub fn distinct(self) -> Self {
+        match self.first_repeated() {
+            Some(_) => self.only(|at| at == 0 || self.key(at) != self.key(at - 1)),
+            None => self,
+        }
+    }
+
+    /// The keys at some places.
+    pub fn only(&self, is_kept: impl Fn(usize) -> bool) -> Self {
         let (mut bytes, mut ends, mut rows) = (Vec::new(), Vec::new(), Vec::new());
-        for at in (0..self.len()).filter(|at| !is_left_out(self.row(*at))) {
+        for at in (0..self.len()).filter(|at| is_kept(*at)) {
             bytes.extend_from_slice(self.key(at));
             ends.push(bytes.len() as u32);
             rows.push(self.row(at));

@@ -23,7 +23,7 @@ mod key_run_cache;
 mod key_summary;
 mod pending_keys;
 
-pub use key_columns::is_key_type;
+pub use key_columns::{is_key_type, is_same_key_type};
 pub use key_def::{KEY_COLUMNS_MAX, KEYS_MAX, KeyDef, KeyKind, KeyNulls};
 
 pub(crate) use key_columns::{KeyShape, key_values};

@@ -1,4 +1,5 @@
-//! The keys of rows that a transaction is about to add. Other transactions that want to add them wait for its end.
+//! Keys that a transaction has locked for one purpose: above all those of rows that it is about to add. Other transactions whose purpose that
+//! excludes wait for its end.
 //!
 //! Keys of few rows are in a set. Keys of many stay in the runs that they came in. A transaction with more than
 //! [`BYTES_MAX`] of them has the whole key of the table: then it holds no keys, and others wait for it whatever they add.

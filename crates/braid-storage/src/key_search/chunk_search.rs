@@ -11,7 +11,7 @@ use braid_base::{ChunkId, TableId};
 use crate::chunk_reader::read_columns;
 use crate::key_index::{KeyRun, KeyShape, KeySummary, KeyTooLong};
 use crate::store_shared::StoreShared;
-use crate::{ChunkMeta, Scalar, StoreError, TableDef};
+use crate::{ChunkMeta, Scalar, StoreError, TableDef, TableVersion};
 
 /// Rows up to which a run is made in place. Those of more rows are made on a thread for blocking work.
 const ROWS_INLINE_MAX: u32 = 4096;
@@ -104,11 +104,15 @@ async fn matches_in(
     for key_at in candidates {
         from = run.lower_bound(keys.key(key_at), from);
         let rows = run.places_of(keys.key(key_at), from).map(|at| run.row(at));
-        let mut left = rows.filter(|row| !is_deleted(*row) && !is_passed_over(chunk.id, *row));
-        if let Some(row) = left.next() {
-            found.push(KeyMatch { chunk: chunk.id, row, key_at });
-            if wanted == Wanted::First {
-                break;
+        let left = rows.filter(|row| !is_deleted(*row) && !is_passed_over(chunk.id, *row));
+        let mut matches = left.map(|row| KeyMatch { chunk: chunk.id, row, key_at });
+        match wanted {
+            Wanted::All => found.extend(matches),
+            Wanted::First => {
+                found.extend(matches.next());
+                if !found.is_empty() {
+                    break;
+                }
             }
         }
     }
@@ -125,6 +129,14 @@ fn is_out_of_bounds(chunk: &ChunkMeta, shape: &KeyShape, keys: &KeyRun) -> bool 
             largest < *min || smallest > *max
         }
         _ => false,
+    }
+}
+
+impl<'a> SearchedChunk<'a> {
+    /// All chunks of a version.
+    pub fn all_of(version: &'a TableVersion) -> impl DoubleEndedIterator<Item = Self> {
+        let of_chunk = |chunk| SearchedChunk { table: version.def.id, def: &version.def, chunk };
+        version.chunks.iter().map(of_chunk)
     }
 }
 

@@ -5,15 +5,20 @@ use std::collections::HashSet;
 use arrow::array::ArrayRef;
 use braid_base::ColumnId;
 
-use crate::key_index::{KEY_COLUMNS_MAX, KEYS_MAX, KeyDef, KeyKind, KeyShape, is_key_type};
+use crate::key_index::{KEY_COLUMNS_MAX, KEYS_MAX, KeyDef, KeyKind, KeyNulls, KeyShape, is_key_type};
 use crate::store_error::DuplicateKey;
 use crate::table::{NAME_BYTES_MAX, TableDef};
 
 /// The shape of a key of this table.
 pub(crate) fn shape_of(def: &TableDef, key: &KeyDef) -> KeyShape {
-    let columns = || key.columns.iter().map(|id| def.column_by_id(*id).expect("a key has columns of its table"));
+    shape_of_columns(def, &key.columns, key.nulls)
+}
+
+/// The shape of a key of these columns of a table.
+pub(crate) fn shape_of_columns(def: &TableDef, columns: &[ColumnId], nulls: KeyNulls) -> KeyShape {
+    let columns = || columns.iter().map(|id| def.column_by_id(*id).expect("a key has columns of its table"));
     let types = columns().map(|column| (column.id, column.column_type)).collect();
-    KeyShape::new(types, columns().map(|column| column.missing.as_ref()), key.nulls)
+    KeyShape::new(types, columns().map(|column| column.missing.as_ref()), nulls)
 }
 
 /// The rows of a table that have the same key.

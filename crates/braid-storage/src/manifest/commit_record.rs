@@ -21,7 +21,7 @@
 //! |---|---|
 //! | 4 | table id |
 //! | 4 | next chunk id |
-//! | 1 | 0, or 1 if the definition follows, because the table is new or altered |
+//! | 1 | 0, or the version of the format in which the definition follows, because the table is new or altered; 1 for version 6 |
 //! | 4 | number of chunks that go; then 4 bytes each, the id, ascending |
 //! | 4 | number of chunks that come; then each of them, by ascending id |
 //! | 4 | number of chunks with more deleted rows than before; then each of them, as in `deleted_rows_section`, with the rows that are newly deleted |
@@ -48,6 +48,12 @@ use super::{FORMAT_VERSION, Manifest, ManifestChunk, ManifestError, ManifestTabl
 use crate::schemas::SchemaDef;
 use crate::sequences::{SequenceDef, SequenceState};
 use crate::{DeletedRows, DistinctSketch, TableDef, ViewDef};
+
+/// The first version with records. A directory that it has written may have records of it behind a manifest, and newer ones behind these.
+const FIRST_VERSION: u32 = 6;
+
+/// The version of definitions that are written.
+const DEFINITION_VERSION: u8 = FORMAT_VERSION as u8;
 
 /// What a commit changes.
 #[derive(Clone, Debug)]
@@ -136,7 +142,7 @@ impl TableChange {
     fn put(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.def.id.0.to_le_bytes());
         out.extend_from_slice(&self.next_chunk_id.to_le_bytes());
-        out.push(self.is_redefined.into());
+        out.push(if self.is_redefined { DEFINITION_VERSION } else { 0 });
         if self.is_redefined {
             put_definition(out, &self.def);
         }
@@ -248,7 +254,12 @@ impl Manifest {
 
     fn apply_to_table(&mut self, reader: &mut ByteReader<'_>) -> Result<(), ManifestError> {
         let (id, next_chunk_id) = (TableId(reader.u32()?), reader.u32()?);
-        let def = if take_flag(reader)? { Some(take_definition(reader, id, FORMAT_VERSION)?) } else { None };
+        let def = match reader.u8()? {
+            0 => None,
+            1 => Some(take_definition(reader, id, FIRST_VERSION)?),
+            DEFINITION_VERSION => Some(take_definition(reader, id, FORMAT_VERSION)?),
+            other => return Err(reader.malformed(format!("a definition is of version {other}"))),
+        };
         let is_redefined = def.is_some();
         let at = match (self.find(id), def) {
             (Ok(at), None) => at,

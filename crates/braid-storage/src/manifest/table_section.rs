@@ -14,6 +14,7 @@
 //! | 4 | from version 6 on: id of its schema |
 //! | 2 | from version 6 on: number of check constraints; then each, in the form of `constraint_section` |
 //! | 2 | from version 6 on: number of enforced keys; then each, in the form of `constraint_section` |
+//! | 2 | from version 7 on: number of foreign keys; then each, in the form of `foreign_key_section` |
 //! | 4 | number of chunks; then each chunk |
 //! | | from version 2 on: the sketch of each column, in the form of `sketch_section` |
 //! | | from version 5 on: the deleted rows of the chunks, in the form of `deleted_rows_section` |
@@ -63,6 +64,7 @@ use braid_base::{CHUNK_ROWS, ChunkId, ColumnId, EnumTypeRef, SEGMENT_ALIGN_BYTES
 use super::byte_reader::ByteReader;
 use super::constraint_section::{put_checks, put_keys, take_checks, take_keys};
 use super::deleted_rows_section::{put_deleted_rows, take_deleted_rows};
+use super::foreign_key_section::{put_foreign_keys, take_foreign_keys};
 use super::missing_value::{put_missing_value, take_missing_value};
 use super::scalars::{is_of, put_scalar, take_scalar};
 use super::sketch_section::{put_sketch, take_sketch};
@@ -112,6 +114,9 @@ const CHECKS_SINCE: u32 = 6;
 
 /// The first version with enforced keys.
 const KEYS_SINCE: u32 = 6;
+
+/// The first version with foreign keys.
+const FOREIGN_KEYS_SINCE: u32 = 7;
 
 /// The first version with chunks in memory.
 const MEMORY_CHUNKS_SINCE: u32 = 6;
@@ -170,6 +175,7 @@ pub(super) fn put_definition(out: &mut Vec<u8>, def: &TableDef) {
     out.extend_from_slice(&def.schema.0.to_le_bytes());
     put_checks(out, &def.checks);
     put_keys(out, &def.keys);
+    put_foreign_keys(out, &def.foreign_keys);
 }
 
 /// Reads one section and checks all that it says of itself.
@@ -217,7 +223,8 @@ pub(super) fn take_definition(
     let schema = if version < SCHEMAS_SINCE { SchemaId::PUBLIC } else { SchemaId(reader.u32()?) };
     let checks = if version < CHECKS_SINCE { Vec::new() } else { take_checks(reader)? };
     let keys = if version < KEYS_SINCE { Vec::new() } else { take_keys(reader)? };
-    let def = TableDef { id, schema, name, columns, primary_key, next_column_id, checks, keys };
+    let foreign_keys = if version < FOREIGN_KEYS_SINCE { Vec::new() } else { take_foreign_keys(reader)? };
+    let def = TableDef { id, schema, name, columns, primary_key, next_column_id, checks, keys, foreign_keys };
     match def.validate() {
         Ok(()) => Ok(def),
         Err(what) => Err(reader.malformed(format!("table \"{}\": {what}", def.name))),

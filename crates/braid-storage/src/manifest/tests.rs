@@ -11,6 +11,7 @@ use crate::{
 };
 
 mod columns;
+mod foreign_keys;
 mod keys;
 mod old_versions;
 mod records;
@@ -131,7 +132,17 @@ fn random_table(id: u32, sequence: u64, random: &mut SeededRandom) -> ManifestTa
     let next_column_id = columns.len() as u16;
     let (id, name, checks) = (TableId(id), format!("table {id}"), random_checks(random));
     let schema = SchemaId::PUBLIC;
-    let def = TableDef { id, schema, name, columns, primary_key, next_column_id, checks, keys: Vec::new() };
+    let def = TableDef {
+        id,
+        schema,
+        name,
+        columns,
+        primary_key,
+        next_column_id,
+        checks,
+        keys: Vec::new(),
+        foreign_keys: Vec::new(),
+    };
     let chunks: Vec<ManifestChunk> = (0..random.below(5) as u32)
         .map(|i| {
             let row_count = 1 + random.below(CHUNK_ROWS as u64) as u32;
@@ -159,7 +170,8 @@ fn random_manifest(random: &mut SeededRandom) -> Manifest {
         }
     }
     tables.iter_mut().for_each(|table| table.def.keys = keys::random_keys(&table.def, random));
-    let next_ids = NextIds { table: NEXT_IDS.table + 100, type_oid: FIRST_TYPE_OID + 400, ..NEXT_IDS };
+    foreign_keys::add_random_foreign_keys(&mut tables, random);
+    let next_ids = NextIds { table: NEXT_IDS.table + 10_000, type_oid: FIRST_TYPE_OID + 400, ..NEXT_IDS };
     let mut sequences: Vec<_> =
         (0..random.below(4) as u32).map(|i| sequences::random_sequence(2 * i, random)).collect();
     let log_number = random.next_u64();
@@ -295,8 +307,8 @@ fn errors_say_what_was_expected_and_what_was_found() {
     };
     assert_eq!(error(&|b| b[0] = 0), ManifestError::NoHeader);
     assert_eq!(error(&|b| b.truncate(55)), ManifestError::NoHeader);
-    assert_eq!(error(&|b| b[8] = 7), ManifestError::UnknownVersion { found: 7, oldest: 1, newest: 6 });
-    assert_eq!(error(&|b| b[8] = 0), ManifestError::UnknownVersion { found: 0, oldest: 1, newest: 6 });
+    assert_eq!(error(&|b| b[8] = 8), ManifestError::UnknownVersion { found: 8, oldest: 1, newest: 7 });
+    assert_eq!(error(&|b| b[8] = 0), ManifestError::UnknownVersion { found: 0, oldest: 1, newest: 7 });
     let found = bytes.len() as u64 - 4096;
     assert!(matches!(error(&|b| b.truncate(b.len() - 4096)), ManifestError::Length { found: f, .. } if f == found));
     let expected = u64::from_le_bytes(bytes[16..24].try_into().unwrap());

@@ -128,7 +128,17 @@ mod tests {
         let columns = vec![ColumnDef { nullable, ..ColumnDef::new("c", column_type) }];
         let (id, name, primary_key, checks) = (TableId(1), "t".to_owned(), Vec::new(), Vec::new());
         let schema = SchemaId::PUBLIC;
-        TableDef { id, schema, name, columns, primary_key, next_column_id: 1, checks, keys: Vec::new() }
+        TableDef {
+            id,
+            schema,
+            name,
+            columns,
+            primary_key,
+            next_column_id: 1,
+            checks,
+            keys: Vec::new(),
+            foreign_keys: Vec::new(),
+        }
     }
 
     fn check(column_type: ColumnType, nullable: bool, name: &str, array: impl Array + 'static) -> Result<(), String> {

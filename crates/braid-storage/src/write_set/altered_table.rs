@@ -65,7 +65,11 @@ impl WriteSet {
             def.validate().map_err(|reason| StoreError::InvalidTable { table: table(), reason })?;
             view.check_types_of(&def)?;
             let known = || TableWrites::new(Arc::clone(&shown.def), Base::Newest);
+            let is_pending = self.has_deferred(def.id);
             let writes = self.tables.entry(def.id).or_insert_with(known);
+            if is_pending {
+                return Err(StoreError::PendingChecks { operation: "ALTER TABLE", table: table() });
+            }
             if writes.def != shown.def {
                 return Err(StoreError::Conflict { what: format!("table \"{}\"", shown.def.name) });
             }

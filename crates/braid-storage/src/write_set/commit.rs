@@ -60,11 +60,13 @@ impl WriteSet {
         Box::pin(self.commit_unboxed(Box::new(check)))
     }
 
-    async fn commit_unboxed(self, check: Check) -> Result<Arc<Catalog>, StoreError> {
+    async fn commit_unboxed(mut self, check: Check) -> Result<Arc<Catalog>, StoreError> {
         let shared = Arc::clone(&self.shared);
         if self.is_empty() {
             return Ok(shared.snapshot());
         }
+        self.check_left_events().await?;
+        self.check_deferred(true, None).await?;
         let mut written = BTreeMap::new();
         let assumed = shared.snapshot();
         for (id, writes) in &self.tables {
@@ -135,6 +137,10 @@ impl WriteSet {
         for (_, writes) in self.tables.iter().filter(|table| !is_gone(table)) {
             catalog.check_types_of(&writes.def)?;
         }
+        if self.tables.values().any(|writes| writes.is_of_definition(newest)) {
+            catalog.check_references()?;
+        }
+        self.check_known_references(newest, &catalog)?;
         if self.may_name() {
             catalog.check_names()?;
         }

@@ -23,7 +23,7 @@ use crate::key_index::{KeyDef, KeyId, KeyRun, KeyShape, key_values};
 use crate::key_search::{
     Duplicate, KeyMatch, SearchedChunk, check_key, duplicate_key, first_match, run_of_batches, shape_of,
 };
-use crate::row_locks::LockOwner;
+use crate::row_locks::{KeyLock, LockOwner};
 use crate::store_shared::StoreShared;
 use crate::table_appender::AppendedRows;
 use crate::{ChunkMeta, StoreError, TableDef, TableVersion};
@@ -52,11 +52,7 @@ impl WriteSet {
             return Ok(());
         }
         let owner = self.lock_owner();
-        let mut full = NextVersion::of(None, def);
-        if let Some(written) = &rows.full {
-            full.add(written, self.shared.next_private_chunks(written.chunks.len()), |_| None);
-        }
-        let full = full.into_chunks();
+        let full = self.full_chunks_of(rows);
         for key in def.unique_keys() {
             let claim = Claim {
                 shared: &self.shared,
@@ -77,6 +73,15 @@ impl WriteSet {
             }
         }
         Ok(())
+    }
+
+    /// The full chunks of rows that are to be added.
+    pub(super) fn full_chunks_of(&self, rows: &AppendedRows) -> Vec<Arc<ChunkMeta>> {
+        let mut full = NextVersion::of(None, &rows.def);
+        if let Some(written) = &rows.full {
+            full.add(written, self.shared.next_private_chunks(written.chunks.len()), |_| None);
+        }
+        full.into_chunks()
     }
 
     /// The owner of the transaction's locks.
@@ -126,7 +131,7 @@ impl Claim<'_> {
                 self.wait_for_deletion(keys, found).await?;
                 continue;
             }
-            let added = match self.owner.try_lock_keys(&self.id, keys) {
+            let added = match self.owner.try_lock_keys(KeyLock::Added, &self.id, keys) {
                 Ok(added) => added,
                 Err(holder) => {
                     self.owner.wait_for(holder).await?;
@@ -137,7 +142,7 @@ impl Claim<'_> {
             if self.committed_match(keys, newest.as_ref(), searched.as_ref()).await?.is_none() {
                 return Ok(());
             }
-            self.owner.unlock_keys(&self.id, added);
+            self.owner.unlock_keys(KeyLock::Added, &self.id, added);
         }
     }
 

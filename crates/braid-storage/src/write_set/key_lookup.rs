@@ -7,9 +7,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use arrow::array::RecordBatch;
-use arrow::compute::{concat_batches, take_record_batch};
-use braid_base::ChunkId;
+use arrow::array::{Array, ArrayRef, RecordBatch, UInt64Array, new_empty_array};
+use arrow::compute::{concat, take};
+use braid_base::{ChunkId, ColumnId};
 use futures::future::BoxFuture;
 
 use super::WriteSet;
@@ -17,7 +17,7 @@ use crate::catalog::Catalog;
 use crate::chunk_reader::read_rows;
 use crate::key_index::{AddedKeys, KeyId, KeyRun, KeyShape};
 use crate::key_search::{KeyMatch, SearchedChunk, all_matches, run_of_batches, shape_of};
-use crate::row_locks::{Holder, LockOwner};
+use crate::row_locks::{Holder, KeyLock, LockOwner};
 use crate::{KeyDef, PRIVATE_CHUNKS, RowId, StoreError, TableDef, TableVersion};
 
 /// What is known of the keys of rows that are to be added.
@@ -67,7 +67,7 @@ impl WriteSet {
                     Err(error) => Err(error),
                 };
                 for (id, added) in locked.into_iter().rev() {
-                    owner.unlock_keys(&id, added);
+                    owner.unlock_keys(KeyLock::Added, &id, added);
                 }
                 if let Some(holder) = again? {
                     owner.wait_for(holder).await?;
@@ -104,7 +104,7 @@ impl WriteSet {
                 }
             }
             let id: KeyId = (def.id, key.columns.clone(), key.nulls);
-            match owner.try_lock_keys(&id, &Arc::new(run.without(|row| !is_new[row as usize]))) {
+            match owner.try_lock_keys(KeyLock::Added, &id, &Arc::new(run.without(|row| !is_new[row as usize]))) {
                 Ok(added) => locked.push((id, added)),
                 Err(holder) => return Ok(Attempt::Again(Some(holder))),
             }
@@ -164,24 +164,61 @@ impl WriteSet {
         rows: &'a [RowId],
     ) -> BoxFuture<'a, Result<RecordBatch, StoreError>> {
         Box::pin(async move {
-            let mut places: BTreeMap<ChunkId, Vec<u32>> = BTreeMap::new();
-            rows.iter().for_each(|row| places.entry(row.chunk).or_default().push(row.row));
-            let (mut parts, mut order) = (Vec::new(), BTreeMap::new());
-            for (chunk, mut numbers) in places {
-                numbers.sort_unstable();
-                numbers.dedup();
-                let at = version.chunks.binary_search_by_key(&chunk, |known| known.id);
-                let chunk_meta = &version.chunks[at.expect("rows are of chunks of the version")];
-                numbers.iter().for_each(|row| {
-                    let place = order.len() as u64;
-                    order.insert(RowId { chunk, row: *row }, place);
-                });
-                parts.push(read_rows(self.shared.device.as_ref(), &version.def, chunk_meta, &numbers).await?);
-            }
-            let all = concat_batches(&version.def.arrow_schema(), &parts).expect("parts are of one table");
-            let places = rows.iter().map(|row| order[row]).collect::<arrow::array::UInt64Array>();
-            Ok(take_record_batch(&all, &places).expect("places are within the rows"))
+            let columns: Vec<usize> = (0..version.def.columns.len()).collect();
+            let columns = self.read_positions_of_rows(version, rows, &columns).await?;
+            let batch = RecordBatch::try_new(version.def.arrow_schema(), columns);
+            Ok(batch.expect("columns are checked as they are decoded"))
         })
+    }
+
+    /// The values of columns in rows of a version, in this order. The version has the columns.
+    ///
+    /// # Errors
+    /// What reading chunks fails with.
+    pub fn read_columns_of_rows<'a>(
+        &'a self,
+        version: &'a TableVersion,
+        rows: &'a [RowId],
+        columns: &'a [ColumnId],
+    ) -> BoxFuture<'a, Result<Vec<ArrayRef>, StoreError>> {
+        Box::pin(async move {
+            let positions: Vec<usize> = columns.iter().filter_map(|column| version.def.position(*column)).collect();
+            self.read_positions_of_rows(version, rows, &positions).await
+        })
+    }
+
+    async fn read_positions_of_rows(
+        &self,
+        version: &TableVersion,
+        rows: &[RowId],
+        columns: &[usize],
+    ) -> Result<Vec<ArrayRef>, StoreError> {
+        if rows.is_empty() {
+            let empty = |at: &usize| new_empty_array(&version.def.columns[*at].column_type.arrow());
+            return Ok(columns.iter().map(empty).collect());
+        }
+        let mut places: BTreeMap<ChunkId, Vec<u32>> = BTreeMap::new();
+        rows.iter().for_each(|row| places.entry(row.chunk).or_default().push(row.row));
+        let (mut parts, mut order) = (Vec::new(), BTreeMap::new());
+        for (chunk, mut numbers) in places {
+            numbers.sort_unstable();
+            numbers.dedup();
+            // Chunks of a transaction's own are in no order.
+            let known = version.chunks.iter().find(|known| known.id == chunk);
+            let chunk_meta = known.expect("rows are of chunks of the version");
+            numbers.iter().for_each(|row| {
+                let place = order.len() as u64;
+                order.insert(RowId { chunk, row: *row }, place);
+            });
+            parts.push(read_rows(self.shared.device.as_ref(), &version.def, chunk_meta, columns, &numbers).await?);
+        }
+        let places = rows.iter().map(|row| order[row]).collect::<UInt64Array>();
+        let of_column = |at: usize| {
+            let parts: Vec<&dyn Array> = parts.iter().map(|part| part[at].as_ref()).collect();
+            let all = concat(&parts).expect("parts are of one column");
+            take(&all, &places, None).expect("places are within the rows")
+        };
+        Ok((0..columns.len()).map(of_column).collect())
     }
 }
 

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use braid_base::ColumnId;
-use braid_storage::{Catalog, ColumnChangeError, ColumnDef, StoreError, TableDef, TableVersion, ViewDef};
+use braid_base::{ColumnId, TableId};
+use braid_storage::{Catalog, ColumnChangeError, ColumnDef, Reference, StoreError, TableDef, TableVersion, ViewDef};
 use sqlparser::ast::Expr;
 
 use crate::{EngineError, SqlState};
@@ -33,6 +33,12 @@ pub(super) struct AlteredTable {
     has_deleted_nulls: bool,
     /// The views that go with dropped columns.
     pub(super) dropped_views: Vec<Arc<ViewDef>>,
+    /// The foreign keys that rows are not known to satisfy.
+    pub(super) unchecked: Vec<TableId>,
+    /// The foreign keys of other tables whose rows are not known to satisfy them any more.
+    pub(super) rechecked: Vec<Reference>,
+    /// The foreign keys of other tables that go with dropped columns and keys.
+    pub(super) dropped_references: Vec<Reference>,
 }
 
 impl AlteredTable {
@@ -40,7 +46,19 @@ impl AlteredTable {
     pub fn of(catalog: &Arc<Catalog>, before: &Arc<TableVersion>) -> Self {
         let (catalog, before, def) = (catalog.clone(), before.clone(), (*before.def).clone());
         let (new_values, unverified, dropped_views) = Default::default();
-        Self { catalog, before, def, new_values, unverified, has_deleted_nulls: false, dropped_views }
+        let (unchecked, rechecked, dropped_references) = Default::default();
+        Self {
+            catalog,
+            before,
+            def,
+            new_values,
+            unverified,
+            has_deleted_nulls: false,
+            dropped_views,
+            unchecked,
+            rechecked,
+            dropped_references,
+        }
     }
 
     /// The state that the statement sees.
@@ -68,9 +86,10 @@ impl AlteredTable {
         !self.new_values.is_empty() || self.has_deleted_nulls
     }
 
-    /// Whether it gets keys that its rows are not known to differ in.
+    /// Whether it gets keys that its rows are not known to differ in, or to refer to.
     pub fn has_new_keys(&self) -> bool {
-        self.def.unique_keys().any(|key| !self.before.def.keys.iter().any(|known| known.id == key.id))
+        !self.unchecked.is_empty()
+            || self.def.unique_keys().any(|key| !self.before.def.keys.iter().any(|known| known.id == key.id))
     }
 
     /// RENAME TO.

@@ -64,7 +64,8 @@ impl AlteredTable {
             self.forbid_nulls(&name)?;
         }
         constraints.keys.iter().try_for_each(|key| self.add_key(context, key))?;
-        constraints.checks.iter().try_for_each(|check| self.add_check(context, check, true))
+        constraints.checks.iter().try_for_each(|check| self.add_check(context, check, true))?;
+        constraints.foreign_keys.iter().try_for_each(|key| self.add_foreign_key(context, key, true))
     }
 
     /// What the last column has in the rows that are there.
@@ -81,6 +82,7 @@ impl AlteredTable {
             columns: vec![nullable],
             primary_key: Vec::new(),
             keys: Vec::new(),
+            foreign_keys: Vec::new(),
             ..self.def.clone()
         };
         let assignment = Assignment::new(&def.into(), &context.settings());
@@ -107,6 +109,7 @@ impl AlteredTable {
             return Ok(());
         }
         self.drop_views_of(context, name, behavior)?;
+        self.release_column(context, name, behavior)?;
         self.def = self.def.without_column(name).map_err(store_error)?;
         Ok(())
     }

@@ -39,6 +39,8 @@ impl AlteredTable {
         if self.def.unique_keys().any(|key| key.columns.contains(&id)) {
             check_key_type(name, &column)?;
         }
+        let keeps_keys = using.is_none() && (keeps_values(old, new) || are_integers(old, new));
+        self.recheck_references(id, keeps_keys)?;
         let values = match using {
             Some(using) => NewValues::Using(using.clone()),
             None if keeps_values(old, new) => return Ok(()),
@@ -48,6 +50,12 @@ impl AlteredTable {
         self.new_values.insert(id, values);
         Ok(())
     }
+}
+
+fn are_integers(old: ColumnType, new: ColumnType) -> bool {
+    let is_integer =
+        |column_type| matches!(column_type, ColumnType::SmallInt | ColumnType::Integer | ColumnType::BigInt);
+    is_integer(old) && is_integer(new)
 }
 
 /// Whether each value of a type is the same value of another, stored in the same form.

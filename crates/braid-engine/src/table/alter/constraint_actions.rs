@@ -3,14 +3,16 @@
 use std::sync::Arc;
 
 use super::altered_table::AlteredTable;
+use crate::dependents::Behavior;
 use crate::dml::row_checks::bound_check;
 use crate::notices::Notice;
 use crate::statement_context::StatementContext;
 use crate::table::check_constraints::new_check;
 use crate::table::definition::{WrittenCheck, multiple_primary_keys};
+use crate::table::foreign_keys::constraint_names;
 use crate::table::keys::{WrittenKey, added_keys};
 use crate::{EngineError, SqlState};
-use braid_storage::{CheckDef, KeyDef, KeyKind, TableDef};
+use braid_storage::{CheckDef, ForeignKeyDef, KeyDef, KeyKind, TableDef};
 
 impl AlteredTable {
     /// `ADD [CONSTRAINT …] CHECK (…) [NOT VALID]`
@@ -31,6 +33,14 @@ impl AlteredTable {
     /// `ADD [CONSTRAINT …] PRIMARY KEY (…)` and `UNIQUE (…)`, or of a new column.
     pub(super) fn add_key(&mut self, context: &StatementContext, written: &WrittenKey) -> Result<(), EngineError> {
         let ids = written.column_ids(&self.def.columns)?;
+        let is_taken = |name: &str| {
+            let checks = self.def.checks.iter().any(|check| check.name == name);
+            checks || self.def.foreign_key(name).is_some()
+        };
+        if let Some(name) = written.name.as_deref().filter(|name| is_taken(name)) {
+            let message = format!("constraint \"{name}\" for relation \"{}\" already exists", self.def.name);
+            return Err(EngineError::new(SqlState::DuplicateObject, message));
+        }
         if written.kind == KeyKind::Primary {
             if !self.def.primary_key.is_empty() {
                 return Err(multiple_primary_keys(&self.def.name));
@@ -51,17 +61,24 @@ impl AlteredTable {
         context: &StatementContext,
         name: &str,
         if_exists: bool,
+        behavior: Behavior,
     ) -> Result<(), EngineError> {
+        if let Some(at) = self.def.foreign_keys.iter().position(|key| key.name == name) {
+            let dropped = self.def.foreign_keys.remove(at);
+            self.unchecked.retain(|key| *key != dropped.id);
+            return Ok(());
+        }
         if let Some(at) = self.def.checks.iter().position(|check| check.name == name) {
             self.def.checks.remove(at);
             self.unverified.retain(|other| other != name);
             return Ok(());
         }
         if let Some(at) = self.def.keys.iter().position(|key| key.name == name && key.kind.is_constraint()) {
-            if self.def.keys.remove(at).kind == KeyKind::Primary {
+            let dropped = self.def.keys.remove(at);
+            if dropped.kind == KeyKind::Primary {
                 self.def.primary_key.clear();
             }
-            return Ok(());
+            return self.release_key(context, (name, &dropped.columns), behavior);
         }
         if !self.def.primary_key.is_empty() && name == format!("{}_pkey", self.def.name) {
             return Err(EngineError::unsupported("dropping a primary key is not supported"));
@@ -88,11 +105,23 @@ impl AlteredTable {
             to.clone_into(&mut self.def.keys[at].name);
             return Ok(());
         }
+        let has_name = constraint_names(&self.def).any(|name| name == to);
+        let taken = || {
+            let message = format!("constraint \"{to}\" for relation \"{}\" already exists", self.def.name);
+            EngineError::new(SqlState::DuplicateObject, message)
+        };
+        if let Some(at) = self.def.foreign_keys.iter().position(|key| key.name == from) {
+            if has_name {
+                return Err(taken());
+            }
+            let renamed = ForeignKeyDef { name: to.to_owned(), ..(*self.def.foreign_keys[at]).clone() };
+            self.def.foreign_keys[at] = Arc::new(renamed);
+            return Ok(());
+        }
         let missing = self.no_constraint(from, "for table");
         let at = self.def.checks.iter().position(|check| check.name == from).ok_or(missing)?;
-        if self.def.checks.iter().any(|check| check.name == to) {
-            let message = format!("constraint \"{to}\" for relation \"{}\" already exists", self.def.name);
-            return Err(EngineError::new(SqlState::DuplicateObject, message));
+        if has_name {
+            return Err(taken());
         }
         to.clone_into(&mut self.def.checks[at].name);
         Ok(())
@@ -100,6 +129,20 @@ impl AlteredTable {
 
     /// `VALIDATE CONSTRAINT`
     pub(super) fn validate_constraint(&mut self, name: &str) -> Result<(), EngineError> {
+        if let Some(at) = self.def.foreign_keys.iter().position(|key| key.name == name) {
+            if !self.def.foreign_keys[at].validated {
+                let known = ForeignKeyDef::clone(&self.def.foreign_keys[at]);
+                self.unchecked.push(known.id);
+                self.def.foreign_keys[at] = Arc::new(ForeignKeyDef { validated: true, ..known });
+            }
+            return Ok(());
+        }
+        if self.def.keys.iter().any(|key| key.name == name && key.kind.is_constraint()) {
+            let table = &self.def.name;
+            let message =
+                format!("constraint \"{name}\" of relation \"{table}\" is not a foreign key or check constraint");
+            return Err(EngineError::new(SqlState::WrongObjectType, message));
+        }
         let missing = self.no_constraint(name, "of relation");
         let check = self.def.checks.iter_mut().find(|check| check.name == name).ok_or(missing)?;
         if !check.validated {

@@ -11,6 +11,7 @@
 //! | [`altered_table`] | the new definition, and how the values of its columns are made |
 //! | [`column_actions`] | ADD, DROP, ALTER and RENAME of columns |
 //! | [`constraint_actions`] | ADD, DROP, RENAME and VALIDATE of constraints |
+//! | [`foreign_keys`] | FOREIGN KEY of a table that is there |
 //! | [`column_types`] | ALTER COLUMN … TYPE |
 //! | [`other_relations`] | ALTER TABLE of views and sequences |
 //! | [`view_columns`] | columns that views read |
@@ -20,6 +21,7 @@ mod altered_table;
 mod column_actions;
 mod column_types;
 mod constraint_actions;
+mod foreign_keys;
 mod other_relations;
 mod passes;
 mod rewriting;
@@ -31,6 +33,7 @@ use braid_storage::{Catalog, WriteSet};
 use sqlparser::ast::{AlterTable, AlterTableOperation, DropBehavior, ObjectName, RenameTableNameKind, TableConstraint};
 
 use super::definition::written_check;
+use super::foreign_keys::{WrittenForeignKey, drop_references};
 use super::keys::{PlainKeys, WrittenKey};
 use crate::dependents::{Behavior, drop_views_of};
 use crate::names::fold;
@@ -39,6 +42,7 @@ use crate::statement_context::StatementContext;
 use crate::table_names::{Named, named_table};
 use crate::{EngineError, Outcome, SqlState, Statement};
 use altered_table::AlteredTable;
+use foreign_keys::{check_references, lock_references};
 use other_relations::alter_other;
 use passes::in_passes;
 use rewriting::altered_rows;
@@ -78,9 +82,14 @@ pub(crate) async fn alter_table(
     if altered.is_changed() {
         let rows = altered_rows(context, statement, &mut altered).await?;
         let views = std::mem::take(&mut altered.dropped_views);
+        let (unchecked, rechecked) = (std::mem::take(&mut altered.unchecked), std::mem::take(&mut altered.rechecked));
+        let released = std::mem::take(&mut altered.dropped_references);
+        lock_references(context, &rechecked).await?;
         let change = |writes: &mut WriteSet, seen: &Arc<Catalog>| drop_views_of(writes, seen, &views);
         context.alter_table(&states, (altered.into_definition(), rows), change).await?;
         drop(states);
+        drop_references(context, &released).await?;
+        check_references(context, (def.id, &unchecked), &rechecked).await?;
         context.keep_changes().await?;
     }
     Ok(Outcome::done("ALTER TABLE"))
@@ -112,7 +121,13 @@ fn apply(
         Action::AddConstraint { constraint: TableConstraint::Unique(key), not_valid: false } => {
             altered.add_key(context, &WrittenKey::unique(key, PlainKeys::of(&context.settings()))?)
         }
-        Action::DropConstraint { name, if_exists, .. } => altered.drop_constraint(context, &fold(name), *if_exists),
+        Action::AddConstraint { constraint: TableConstraint::ForeignKey(key), not_valid } => {
+            altered.add_foreign_key(context, &WrittenForeignKey::of(key)?, !not_valid)
+        }
+        Action::DropConstraint { name, if_exists, drop_behavior } => {
+            let behavior = Behavior::of(*drop_behavior == Some(DropBehavior::Cascade));
+            altered.drop_constraint(context, &fold(name), *if_exists, behavior)
+        }
         Action::RenameConstraint { old_name, new_name } => {
             altered.rename_constraint(context, &fold(old_name), &fold(new_name))
         }

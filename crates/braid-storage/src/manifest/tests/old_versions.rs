@@ -56,8 +56,8 @@ fn section_of_version_4(table: &ManifestTable) -> Vec<u8> {
         copy.copy(column.default.as_ref().map_or(0, |default| 4 + default.len()));
     }
     copy.copy(2 + 2 * table.def.primary_key.len());
-    // The schema, check constraints and keys.
-    copy.skip(4 + 2 + 2);
+    // The schema, check constraints, keys and foreign keys.
+    copy.skip(4 + 2 + 2 + 2);
     copy.copy(4);
     for chunk in &table.chunks {
         copy.copy(4 + 4 + 8);
@@ -143,16 +143,53 @@ fn encode_version_5(manifest: &Manifest) -> Vec<u8> {
         table.encode()
     };
     let (section, first) = (table.encode(), bytes.len() - table.encode().len());
-    // The schema's id is before the number of check constraints.
-    let count = section.iter().zip(&with_a_check).position(|(without, with)| without != with).unwrap();
-    // The schema is before the check constraints, the keys are behind them.
-    bytes.drain(first + count - 4..first + count + 2 + 2);
+    let count = first + section.iter().zip(&with_a_check).position(|(without, with)| without != with).unwrap();
+    // The schema is before the check constraints, the keys and foreign keys are behind them.
+    bytes.drain(count - 4..count + 2 + 2 + 2);
     // There were no logs.
     bytes.drain(HEADER_BYTES..HEADER_BYTES + 8);
     remove_new_sections(&mut bytes);
     bytes[8] = 5;
     reseal(&mut bytes);
     bytes
+}
+
+/// The bytes that version 6 wrote of a manifest with one table without foreign keys, whose number is not written.
+fn encode_version_6(manifest: &Manifest) -> Vec<u8> {
+    let mut bytes = manifest.encode();
+    bytes.truncate(u64::from_le_bytes(bytes[24..32].try_into().unwrap()) as usize);
+    let (table, mut with_a_key) = (&manifest.tables[0], manifest.tables[0].clone());
+    with_a_key.def.foreign_keys = vec![Arc::new(crate::ForeignKeyDef {
+        id: TableId(0),
+        name: String::new(),
+        columns: Vec::new(),
+        referenced: TableId(0),
+        key: Vec::new(),
+        on_delete: crate::ReferentialAction::NoAction,
+        on_update: crate::ReferentialAction::NoAction,
+        set_columns: Vec::new(),
+        matching: crate::MatchType::Simple,
+        deferral: crate::Deferral::NotDeferrable,
+        validated: false,
+    })];
+    let (section, with_a_key) = (table.encode(), with_a_key.encode());
+    let first = bytes.len() - section.len();
+    let count = first + section.iter().zip(&with_a_key).position(|(without, with)| without != with).unwrap();
+    bytes.drain(count..count + 2);
+    bytes[8] = 6;
+    reseal(&mut bytes);
+    bytes
+}
+
+#[test]
+fn version_6_is_read_and_has_no_foreign_keys() {
+    for case in cases!(0..50) {
+        let random = &mut case.random();
+        let mut manifest = manifest_of(random_table(1, 9, random));
+        manifest.tables[0].def.keys = super::keys::random_keys(&manifest.tables[0].def, random);
+        manifest.next_ids.table += 100;
+        assert_eq!(Manifest::decode(&encode_version_6(&manifest)), Ok(manifest));
+    }
 }
 
 #[test]

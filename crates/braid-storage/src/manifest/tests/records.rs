@@ -3,6 +3,7 @@
 use braid_base::{SeededRandom, TableId};
 use braid_testing::cases;
 
+use super::super::table_section::put_definition;
 use super::super::*;
 use super::{damage, random_manifest};
 
@@ -60,6 +61,26 @@ fn a_record_makes_one_state_of_another() {
         state.apply(&record_of(&manifest).encode()).unwrap();
         assert_eq!(state, manifest);
         assert_eq!(state.validate(), Ok(()));
+    }
+}
+
+/// Records of version 6 are read behind a manifest of any version.
+#[test]
+fn a_record_of_version_6_is_read_and_has_no_foreign_keys() {
+    let rich = |manifest: &Manifest| manifest.tables.len() == 1 && manifest.tables[0].def.foreign_keys.is_empty();
+    for seed in (0..).filter(|seed| rich(&random_state(&mut SeededRandom::new(*seed)))).take(20) {
+        let manifest = random_state(&mut SeededRandom::new(seed));
+        let mut bytes = record_of(&manifest).encode();
+        let mut definition = Vec::new();
+        put_definition(&mut definition, &manifest.tables[0].def);
+        let starts = |at: &usize| bytes[*at..].starts_with(&definition);
+        let at = (0..bytes.len()).find(starts).unwrap();
+        // The number of foreign keys is the definition's end.
+        bytes.drain(at + definition.len() - 2..at + definition.len());
+        assert_eq!(std::mem::replace(&mut bytes[at - 1], 1), 7);
+        let mut state = state_before(&manifest);
+        state.apply(&bytes).unwrap();
+        assert_eq!(state, manifest);
     }
 }
 

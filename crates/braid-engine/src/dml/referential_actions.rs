@@ -1,0 +1,345 @@
+//! What follows from changed rows for those that refer to them: FOREIGN KEY with its actions.
+//!
+//! After a statement has made its own changes, their events are taken one by one ([`braid_storage::RowEvent`]). For each the foreign keys are
+//! looked at in the order in which they were declared: rows that refer to a row that is gone are deleted (CASCADE) or get other
+//! values, whose events come behind the others, or must not be there; and rows that were added must refer to rows that there are. A row that
+//! an UPDATE lets refer to what it referred to before is not compared again.
+//!
+//! Actions change the newest committed rows. A transaction of one snapshot that does not show such a row fails (40001).
+
+use arrow::array::{Array, ArrayRef, UInt64Array};
+use arrow::compute::take;
+use arrow::record_batch::RecordBatch;
+use arrow::row::{RowConverter, SortField};
+use braid_base::{ChunkId, ColumnId};
+use braid_storage::{
+    DeletedRows, Locked, PRIVATE_CHUNKS, Reference, ReferenceKeys, ReferentialAction, ReferringRows, RemovedRows,
+    RowCheck, RowDeletes, RowEvent, RowId, TableDef, TableVersion,
+};
+
+use super::assignment::Assignment;
+use super::changed_rows::concurrent_update;
+use super::replaced_rows::ReplacedRows;
+use crate::EngineError;
+use crate::statement_context::StatementContext;
+
+/// Rows that are looked at together.
+const PART_ROWS: usize = 65_536;
+
+/// Keys that rows have lost.
+struct LostKeys {
+    keys: ReferenceKeys,
+    /// The keys that the rows have instead; `None` if the rows are deleted.
+    new: Option<Vec<ArrayRef>>,
+}
+
+/// Makes what follows from the changes of a statement, until nothing is left.
+///
+/// # Errors
+/// For a foreign key that is violated (23503), for rows that actions change and that violate other constraints, and what locks and
+/// writing fail with.
+pub(crate) async fn enforce(context: &StatementContext, mut replaced: ReplacedRows) -> Result<(), EngineError> {
+    while let Some(event) = context.next_row_event() {
+        match event {
+            RowEvent::Removed(removed) => follow(context, &removed, &mut replaced).await?,
+            RowEvent::Added(keys) => {
+                check(context, RowCheck::Referenced(keys.without(replaced.unchanged()))).await?;
+            }
+            RowEvent::MixedNulls(reference) => check(context, RowCheck::MixedNulls(reference)).await?,
+        }
+    }
+    Ok(())
+}
+
+/// Compares something now, or at the end of the transaction.
+async fn check(context: &StatementContext, check: RowCheck) -> Result<(), EngineError> {
+    let snapshot = context.fixed_snapshot();
+    let mut writes = context.take_writes();
+    writes.check(check, snapshot.as_ref()).await?;
+    context.put_writes(writes);
+    Ok(())
+}
+
+/// What follows from rows that are gone.
+async fn follow(
+    context: &StatementContext,
+    removed: &RemovedRows,
+    replaced: &mut ReplacedRows,
+) -> Result<(), EngineError> {
+    let def = &removed.version.def;
+    let mut columns: Vec<ColumnId> =
+        removed.references.iter().flat_map(|reference| &reference.key.key).copied().collect();
+    columns.sort_unstable();
+    columns.dedup();
+    for rows in removed.parts(PART_ROWS) {
+        let old = context.read_columns_of_rows(&removed.version, &rows, &columns).await?;
+        for reference in &removed.references {
+            let positions = reference.key.key.iter().filter_map(|column| columns.binary_search(column).ok());
+            let old: Vec<ArrayRef> = positions.map(|at| old[at].clone()).collect();
+            for lost in lost_keys(def, reference, (&rows, &old), replaced)? {
+                act(context, reference, lost, replaced).await?;
+            }
+        }
+        note_unchanged(context, removed, &rows, replaced).await?;
+    }
+    Ok(())
+}
+
+/// Notes what rows of a table refer to as before: it need not be compared again. Where old rows were never compared (NOT VALID), a row that
+/// is new must not pass for one of them.
+async fn note_unchanged(
+    context: &StatementContext,
+    removed: &RemovedRows,
+    rows: &[RowId],
+    replaced: &mut ReplacedRows,
+) -> Result<(), EngineError> {
+    let def = &removed.version.def;
+    let is_beside_others = replaced.is_beside_others(def.id);
+    for key in def.foreign_keys.iter().filter(|key| key.validated || !is_beside_others) {
+        let with_places = rows.iter().filter_map(|row| Some((*row, replaced.place_of(def.id, *row)?)));
+        let (rows, places): (Vec<RowId>, Vec<(usize, usize)>) = with_places.unzip();
+        if rows.is_empty() {
+            continue;
+        }
+        let mut ids = key.columns.clone();
+        ids.sort_unstable();
+        ids.dedup();
+        let before = context.read_columns_of_rows(&removed.version, &rows, &ids).await?;
+        let position = |column: &ColumnId| before[ids.binary_search(column).unwrap_or_default()].clone();
+        let before: Vec<ArrayRef> = key.columns.iter().map(position).collect();
+        let after = replaced.values(&key.columns, &places)?;
+        let reference = Reference { table: def.clone(), key: key.clone() };
+        replaced.note_unchanged(ReferenceKeys::unchanged(&reference, &before, &after)?);
+    }
+    Ok(())
+}
+
+/// The keys of deleted rows, and those of rows that have other ones now.
+fn lost_keys(
+    def: &TableDef,
+    reference: &Reference,
+    (rows, old): (&[RowId], &[ArrayRef]),
+    replaced: &ReplacedRows,
+) -> Result<Vec<LostKeys>, EngineError> {
+    let (mut deleted, mut updated, mut successors) = (Vec::new(), Vec::new(), Vec::new());
+    for (at, row) in rows.iter().enumerate() {
+        match replaced.place_of(def.id, *row) {
+            None => deleted.push(at as u64),
+            Some(place) => {
+                updated.push(at as u64);
+                successors.push(place);
+            }
+        }
+    }
+    let mut lost = Vec::new();
+    if !deleted.is_empty() {
+        let keys = ReferenceKeys::of(reference, def, &rows_of(old, &deleted)?)?;
+        lost.push(LostKeys { keys, new: None });
+    }
+    if !updated.is_empty() {
+        let (before, after) = (rows_of(old, &updated)?, replaced.values(&reference.key.key, &successors)?);
+        let changed = differing(&before, &after)?;
+        if !changed.is_empty() {
+            let keys = ReferenceKeys::of(reference, def, &rows_of(&before, &changed)?)?;
+            lost.push(LostKeys { keys, new: Some(rows_of(&after, &changed)?) });
+        }
+    }
+    Ok(lost)
+}
+
+fn rows_of(columns: &[ArrayRef], rows: &[u64]) -> Result<Vec<ArrayRef>, EngineError> {
+    let rows = UInt64Array::from(rows.to_vec());
+    columns.iter().map(|column| Ok(take(column, &rows, None)?)).collect()
+}
+
+/// The rows that differ, in whichever way: equal numbers with other digits differ as well.
+fn differing(before: &[ArrayRef], after: &[ArrayRef]) -> Result<Vec<u64>, EngineError> {
+    let fields = before.iter().map(|column| SortField::new(column.data_type().clone())).collect();
+    let converter = RowConverter::new(fields)?;
+    let (before, after) = (converter.convert_columns(before)?, converter.convert_columns(after)?);
+    Ok((0..before.num_rows()).filter(|at| before.row(*at) != after.row(*at)).map(|at| at as u64).collect())
+}
+
+/// What becomes of the rows that refer to keys that are gone.
+async fn act(
+    context: &StatementContext,
+    reference: &Reference,
+    lost: LostKeys,
+    replaced: &mut ReplacedRows,
+) -> Result<(), EngineError> {
+    let LostKeys { keys, new } = lost;
+    let action = if new.is_some() { reference.key.on_update } else { reference.key.on_delete };
+    match action {
+        ReferentialAction::NoAction => check(context, RowCheck::Unreferenced(keys)).await,
+        ReferentialAction::Restrict => {
+            let mut writes = context.take_writes();
+            writes.check_unreferenced(&keys, false).await?;
+            context.put_writes(writes);
+            Ok(())
+        }
+        ReferentialAction::Cascade => {
+            change_referencing(context, &keys, &Successors::of(reference, new), replaced).await
+        }
+        ReferentialAction::SetNull => {
+            change_referencing(context, &keys, &Successors::Nulls(set_columns(reference, new.is_some())), replaced)
+                .await
+        }
+        ReferentialAction::SetDefault => {
+            let defaults = Successors::Defaults(set_columns(reference, new.is_some()));
+            change_referencing(context, &keys, &defaults, replaced).await?;
+            // The default may be the very key that is gone.
+            let mut writes = context.take_writes();
+            writes.check_unreferenced(&keys, true).await?;
+            context.put_writes(writes);
+            Ok(())
+        }
+    }
+}
+
+/// The columns that SET NULL and SET DEFAULT set.
+fn set_columns(reference: &Reference, is_update: bool) -> Vec<ColumnId> {
+    let key = &reference.key;
+    if is_update || key.set_columns.is_empty() { key.columns.clone() } else { key.set_columns.clone() }
+}
+
+/// What rows become that refer to a key that is gone.
+enum Successors {
+    /// Nothing: they are deleted.
+    None,
+    /// They have other values in these columns: those of the new key at the place of the old one.
+    Keys(Vec<ColumnId>, Vec<ArrayRef>),
+    /// They have nulls in these columns.
+    Nulls(Vec<ColumnId>),
+    /// They have the defaults of these columns.
+    Defaults(Vec<ColumnId>),
+}
+
+impl Successors {
+    fn of(reference: &Reference, new: Option<Vec<ArrayRef>>) -> Self {
+        new.map_or(Self::None, |new| Self::Keys(reference.key.columns.clone(), new))
+    }
+}
+
+/// Deletes or replaces the rows that refer to keys.
+async fn change_referencing(
+    context: &StatementContext,
+    keys: &ReferenceKeys,
+    successors: &Successors,
+    replaced: &mut ReplacedRows,
+) -> Result<(), EngineError> {
+    let Some(ReferringRows { version, rows: found }) = lock_referencing(context, keys).await? else { return Ok(()) };
+    let def = &version.def;
+    let view = context.snapshot();
+    let mut appended = None;
+    if !matches!(successors, Successors::None) {
+        let assignment = match successors {
+            Successors::Defaults(columns) => {
+                let given: Vec<usize> =
+                    (0..def.columns.len()).filter(|at| !columns.contains(&def.columns[*at].id)).collect();
+                Assignment::with_defaults(context, def, &given)?
+            }
+            _ => Assignment::checked(context, def)?,
+        };
+        let mut appender = context.append(def);
+        for part in found.chunks(PART_ROWS) {
+            let ids: Vec<RowId> = part.iter().map(|(row, _)| *row).collect();
+            let places: Vec<u64> = part.iter().map(|(_, place)| *place as u64).collect();
+            let present = context.read_rows(&version, &ids).await?;
+            let rows = successors.rows(&assignment, &present, &places)?;
+            replaced.note(&view, def, ids.into_iter(), &rows);
+            appender.append(rows).await?;
+        }
+        appended = Some(appender.finish().await?);
+    }
+    let rows = row_deletes(&version, found.iter().map(|(row, _)| *row));
+    let mut writes = context.take_writes();
+    writes.delete_of_version(&view, &version, &rows);
+    if let Some(appended) = appended {
+        writes.add_rows(appended).await?;
+    }
+    context.put_writes(writes);
+    Ok(())
+}
+
+impl Successors {
+    /// The rows that take the places of these, whose old keys are at `places`.
+    fn rows(&self, assignment: &Assignment, present: &RecordBatch, places: &[u64]) -> Result<RecordBatch, EngineError> {
+        let def = assignment.def().clone();
+        let mut arrays: Vec<Option<ArrayRef>> = present.columns().iter().cloned().map(Some).collect();
+        let position = |column: &ColumnId| {
+            def.position(*column)
+                .ok_or_else(|| EngineError::internal("a foreign key has a column that its table lacks"))
+        };
+        match self {
+            Self::None => {}
+            Self::Keys(columns, new) => {
+                for (column, values) in columns.iter().zip(rows_of(new, places)?) {
+                    let at = position(column)?;
+                    arrays[at] = Some(assignment.convert_column(at, &values)?);
+                }
+            }
+            Self::Nulls(columns) => {
+                for column in columns {
+                    let at = position(column)?;
+                    let data_type = def.columns[at].column_type.arrow();
+                    arrays[at] = Some(arrow::array::new_null_array(&data_type, present.num_rows()));
+                }
+            }
+            Self::Defaults(columns) => {
+                for column in columns {
+                    arrays[position(column)?] = None;
+                }
+            }
+        }
+        assignment.assemble(arrays, present.num_rows())
+    }
+}
+
+/// The rows that refer to keys; `None` if there are none. They are locked.
+async fn lock_referencing(
+    context: &StatementContext,
+    keys: &ReferenceKeys,
+) -> Result<Option<ReferringRows>, EngineError> {
+    loop {
+        let mut writes = context.take_writes();
+        let found = writes.find_referencing(keys).await?;
+        let Some(ReferringRows { version, rows: found }) = found.filter(|found| !found.rows.is_empty()) else {
+            context.put_writes(writes);
+            return Ok(None);
+        };
+        let committed = found.iter().map(|(row, _)| *row).filter(|row| row.chunk.0 < PRIVATE_CHUNKS);
+        let committed = row_deletes(&version, committed);
+        let locked = writes.lock_rows(version.def.id, &committed).await?;
+        context.put_writes(writes);
+        let is_fixed = context.has_fixed_snapshot();
+        match locked {
+            Locked::AsSeen if is_fixed && !are_visible(context, &version, &committed) => {
+                return Err(concurrent_update());
+            }
+            Locked::AsSeen => return Ok(Some(ReferringRows { version, rows: found })),
+            Locked::Changed if is_fixed => return Err(concurrent_update()),
+            Locked::Changed => {}
+        }
+    }
+}
+
+/// Whether the snapshot of the transaction has these rows.
+fn are_visible(context: &StatementContext, version: &TableVersion, rows: &RowDeletes) -> bool {
+    let (committed, _) = context.states();
+    let known = committed.by_id(version.def.id);
+    known.is_some_and(|known| {
+        rows.keys().all(|chunk| known.chunks.binary_search_by_key(chunk, |known| known.id).is_ok())
+    })
+}
+
+fn row_deletes(version: &TableVersion, rows: impl Iterator<Item = RowId>) -> RowDeletes {
+    let row_count = |chunk: ChunkId| {
+        let found = version.chunks.iter().find(|known| known.id == chunk);
+        found.map_or(0, |found| found.row_count)
+    };
+    let mut deletes = RowDeletes::new();
+    for RowId { chunk, row } in rows {
+        deletes.entry(chunk).or_insert_with(|| DeletedRows::none(row_count(chunk))).insert(row);
+    }
+    deletes
+}

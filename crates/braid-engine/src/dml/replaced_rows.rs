@@ -1,0 +1,99 @@
+//! The keys that rows get which take the places of others: what ON UPDATE looks at.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use arrow::array::{Array, ArrayRef, Int64Array};
+use arrow::compute::interleave;
+use arrow::record_batch::RecordBatch;
+use braid_base::{ColumnId, TableId};
+use braid_storage::{Catalog, ReferenceKeys, RowId, TableDef};
+
+use crate::EngineError;
+
+/// New keys of rows, of any number of tables.
+#[derive(Default)]
+pub(super) struct ReplacedRows {
+    batches: Vec<BTreeMap<ColumnId, ArrayRef>>,
+    /// Where a row's successor is: its batch, and its place there.
+    places: HashMap<(TableId, RowId), (usize, usize)>,
+    /// How many rows of a table were replaced.
+    counts: HashMap<TableId, u64>,
+    beside_others: BTreeSet<TableId>,
+    /// Keys that rows refer to as they did before the statement.
+    unchanged: Vec<ReferenceKeys>,
+}
+
+impl ReplacedRows {
+    /// Notes the rows that take the places of these. Of a table without foreign keys that none refers to nothing is kept.
+    pub fn note(
+        &mut self,
+        catalog: &Catalog,
+        def: &TableDef,
+        replaced: impl Iterator<Item = RowId>,
+        rows: &RecordBatch,
+    ) {
+        let references = catalog.references_to(def.id);
+        let own = def.foreign_keys.iter().flat_map(|key| &key.columns);
+        let columns = references.iter().flat_map(|reference| &reference.key.key).chain(own);
+        let columns: BTreeSet<ColumnId> = columns.copied().collect();
+        if columns.is_empty() {
+            return;
+        }
+        let position = |column: &ColumnId| def.position(*column).map(|at| (*column, rows.column(at).clone()));
+        let batch = self.batches.len();
+        self.batches.push(columns.iter().filter_map(position).collect());
+        *self.counts.entry(def.id).or_default() += rows.num_rows() as u64;
+        self.places.extend(replaced.enumerate().map(|(at, row)| ((def.id, row), (batch, at))));
+    }
+
+    /// As [`Self::note`], of rows by the numbers of their identities.
+    pub fn note_numbers(&mut self, catalog: &Catalog, def: &TableDef, replaced: &Int64Array, rows: &RecordBatch) {
+        self.note(catalog, def, replaced.values().iter().filter_map(|number| RowId::of_number(*number)), rows);
+    }
+
+    /// How many rows of a table were replaced, if this is asked for.
+    pub fn count_of(&self, table: TableId) -> u64 {
+        self.counts.get(&table).copied().unwrap_or_default()
+    }
+
+    /// Notes that a statement adds rows to a table beside those that replace others: then it is not told which of them refer to what.
+    pub fn note_others(&mut self, table: TableId) {
+        self.beside_others.insert(table);
+    }
+
+    /// Whether rows were added beside those that replace others.
+    pub fn is_beside_others(&self, table: TableId) -> bool {
+        self.beside_others.contains(&table)
+    }
+
+    /// Notes keys that rows refer to as before.
+    pub fn note_unchanged(&mut self, keys: ReferenceKeys) {
+        self.unchanged.push(keys);
+    }
+
+    /// The keys that rows refer to as before, of all foreign keys.
+    pub fn unchanged(&self) -> &[ReferenceKeys] {
+        &self.unchanged
+    }
+
+    /// Where the successor of a row of a table is; `None` if the row has none.
+    pub fn place_of(&self, table: TableId, row: RowId) -> Option<(usize, usize)> {
+        self.places.get(&(table, row)).copied()
+    }
+
+    /// The values of columns in rows at these places.
+    pub fn values(&self, columns: &[ColumnId], places: &[(usize, usize)]) -> Result<Vec<ArrayRef>, EngineError> {
+        // Places may be of batches of other tables, which are not asked for.
+        let batches: BTreeSet<usize> = places.iter().map(|(batch, _)| *batch).collect();
+        let batches: Vec<usize> = batches.into_iter().collect();
+        let renumbered: Vec<(usize, usize)> =
+            places.iter().map(|(batch, row)| (batches.binary_search(batch).unwrap_or_default(), *row)).collect();
+        let of_column = |column: &ColumnId| {
+            let missing = || EngineError::internal("a key of a replaced row was not kept");
+            let parts = batches.iter().map(|batch| self.batches[*batch].get(column).ok_or_else(missing));
+            let parts: Vec<&dyn Array> = parts.map(|part| part.map(AsRef::as_ref)).collect::<Result<_, _>>()?;
+            Ok(interleave(&parts, &renumbered)?)
+        };
+        columns.iter().map(of_column).collect()
+    }
+}

@@ -1,0 +1,195 @@
+//! Foreign keys between sessions: who waits for whom, what is left after many of them, and after a restart.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use braid_base::{Random, SeededRandom};
+use braid_engine::Session;
+
+use crate::test_db::{TestDb, run};
+
+/// Longer than a statement that does not wait takes.
+const SOON: Duration = Duration::from_millis(100);
+
+/// Runs a statement that waits for another session until `ends` has run; returns its answer.
+async fn waits(session: &Session, sql: &str, ends: impl Future<Output = ()>) -> Result<String, String> {
+    let mut waiting = Box::pin(run(session, sql));
+    assert!(tokio::time::timeout(SOON, &mut waiting).await.is_err(), "it waits: {sql}");
+    ends.await;
+    let answer = tokio::time::timeout(Duration::from_secs(30), waiting).await.unwrap();
+    answer.map_err(|error| error.sqlstate().to_owned())
+}
+
+async fn related(action: &str) -> (TestDb, Session) {
+    let db = TestDb::new().await;
+    db.run("create table p (id int primary key, v int);; insert into p values (1, 0), (2, 0)").await;
+    db.run(&format!("create table c (id int, p int references p {action})")).await;
+    let bob = db.database.session("bob");
+    (db, bob)
+}
+
+#[tokio::test]
+async fn errors_name_the_constraint_and_its_values() {
+    let (db, _) = related("").await;
+    let error = db.fail("insert into c values (1, 1), (2, 9), (3, 8)").await;
+    assert_eq!(error.sqlstate(), "23503");
+    assert_eq!(error.message(), "insert or update on table \"c\" violates foreign key constraint \"c_p_fkey\"");
+    assert_eq!(error.detail().as_deref(), Some("Key (p)=(9) is not present in table \"p\"."));
+    db.run("insert into c values (1, 2)").await;
+    let error = db.fail("delete from p").await;
+    let message = "update or delete on table \"p\" violates foreign key constraint \"c_p_fkey\" on table \"c\"";
+    assert_eq!((error.sqlstate(), error.message()), ("23503", message));
+    assert_eq!(error.detail().as_deref(), Some("Key (id)=(2) is still referenced from table \"c\"."));
+}
+
+#[tokio::test]
+async fn a_row_is_not_removed_while_others_are_about_to_refer_to_it() {
+    let (db, bob) = related("").await;
+    for (end, answer) in [("commit", Err("23503".to_owned())), ("rollback", Ok("DELETE 1".to_owned()))] {
+        db.run("begin;; insert into c values (1, 1)").await;
+        let answered = waits(&bob, "delete from p where id = 1", async { drop(db.run(end).await) }).await;
+        assert_eq!(answered, answer, "{end}");
+        db.run("delete from c").await;
+    }
+}
+
+#[tokio::test]
+async fn no_row_refers_to_one_that_is_about_to_go() {
+    let (db, bob) = related("").await;
+    for (end, answer) in [("rollback", Ok("INSERT 0 1".to_owned())), ("commit", Err("23503".to_owned()))] {
+        db.run("delete from c;; begin;; delete from p where id = 1").await;
+        let answered = waits(&bob, "insert into c values (1, 1)", async { drop(db.run(end).await) }).await;
+        assert_eq!(answered, answer, "{end}");
+    }
+    // Other columns of the row, and rows that refer to it already, do not matter.
+    db.run("begin;; update p set v = 1 where id = 2").await;
+    assert_eq!(run(&bob, "insert into c values (2, 2)").await.unwrap(), "INSERT 0 1");
+    db.run("commit;; begin;; update c set id = 3").await;
+    assert_eq!(run(&bob, "delete from p where id = 2").await.unwrap_err().sqlstate(), "23503");
+    db.run("commit").await;
+}
+
+#[tokio::test]
+async fn cascades_wait_for_rows_that_others_change() {
+    let (db, bob) = related("on delete cascade on update cascade").await;
+    db.run("insert into c values (1, 1), (2, 2);; begin;; update c set id = 10 where p = 1").await;
+    let answered = waits(&bob, "delete from p where id = 1", async { drop(db.run("commit").await) }).await;
+    assert_eq!(answered.unwrap(), "DELETE 1");
+    db.check(&[("select * from c", "2|2")]).await;
+    db.run("begin;; insert into c values (3, 2)").await;
+    let answered = waits(&bob, "update p set id = 5", async { drop(db.run("commit").await) }).await;
+    assert_eq!(answered.unwrap(), "UPDATE 1");
+    db.check(&[("select p, count(*) from c group by p", "5|2")]).await;
+}
+
+#[tokio::test]
+async fn waits_that_close_a_circle_are_refused() {
+    let (db, bob) = related("").await;
+    db.run("begin;; insert into c values (1, 1)").await;
+    run(&bob, "begin;; delete from p where id = 2").await.unwrap();
+    let mut waiting = Box::pin(run(&bob, "delete from p where id = 1"));
+    assert!(tokio::time::timeout(SOON, &mut waiting).await.is_err());
+    assert_eq!(db.state("insert into c values (2, 2)").await, "40P01");
+    db.run("rollback").await;
+    assert_eq!(waiting.await.unwrap(), "DELETE 1");
+}
+
+#[tokio::test]
+async fn a_key_that_others_have_added_is_not_passed_by() {
+    let db = TestDb::new().await;
+    db.run("create table p (id int primary key);; insert into p values (1);; create table c (p int);; insert into c values (1)").await;
+    let bob = db.database.session("bob");
+    // Who has removed a row does not know that others refer to it now.
+    run(&bob, "begin;; delete from p").await.unwrap();
+    db.run("alter table c add constraint f foreign key (p) references p").await;
+    assert_eq!(run(&bob, "commit").await.unwrap_err().sqlstate(), "40001");
+    db.run("alter table c drop constraint f").await;
+    // The other way round, what the key was compared with is gone.
+    run(&bob, "begin;; delete from p").await.unwrap();
+    db.run("begin;; alter table c add constraint f foreign key (p) references p").await;
+    run(&bob, "commit").await.unwrap();
+    assert_eq!(db.state("commit").await, "40001");
+    db.check(&[("select count(*) from p", "0"), ("insert into c values (7)", "INSERT 0 1")]).await;
+}
+
+/// Rows come and go at random in several sessions; what is left refers to what is left.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_refers_to_nothing_after_many_sessions() {
+    let db = TestDb::new().await;
+    db.run("create table p (id int primary key);; create table c (id int primary key, p int references p on delete cascade)")
+        .await;
+    db.run("create table g (c int references c on delete set null deferrable initially deferred, p int references p)")
+        .await;
+    let sessions = (0..6).map(|number| {
+        let session = db.database.session("carol");
+        tokio::spawn(async move {
+            let mut random = SeededRandom::new(number);
+            for _ in 0..60 {
+                let (a, b) = (random.below(8), random.below(8));
+                let sql = match random.below(9) {
+                    0 | 1 => format!("insert into p values ({a}) on conflict do nothing"),
+                    2 => format!("delete from p where id = {a}"),
+                    3 => format!("update p set id = {b} where id = {a}"),
+                    4 => format!("insert into c values ({a}, {b}) on conflict do nothing"),
+                    5 => format!("delete from c where id in ({a}, {b})"),
+                    6 => format!("insert into g values ({a}, {b})"),
+                    7 => format!("begin;; insert into g values ({a}, null);; insert into c values ({a}, {b});; commit"),
+                    _ => format!("update c set p = {b} where id = {a}"),
+                };
+                if let Err(error) = run(&session, &sql).await {
+                    let expected = ["23503", "23505", "40001", "40P01"];
+                    assert!(expected.contains(&error.sqlstate()), "{sql}: {error:?}");
+                    if sql.starts_with("begin") {
+                        run(&session, "rollback").await.unwrap();
+                    }
+                }
+            }
+        })
+    });
+    for session in sessions.collect::<Vec<_>>() {
+        session.await.unwrap();
+    }
+    db.check(&[
+        ("select count(*) from c where p is not null and p not in (select id from p)", "0"),
+        ("select count(*) from g where c is not null and c not in (select id from c)", "0"),
+        ("select count(*) from g where p is not null and p not in (select id from p)", "0"),
+    ])
+    .await;
+    let report = db.database.store().check(|_| {}).await;
+    assert!(report.faults.is_empty(), "{:?}", report.faults);
+}
+
+#[tokio::test]
+async fn large_statements_are_compared_chunk_by_chunk() {
+    let (db, _) = related("on delete cascade").await;
+    db.run("insert into p select g, 0 from generate_series(3, 200000) g").await;
+    db.run("insert into c select g, g % 200000 + 1 from generate_series(1, 300000) g").await;
+    assert_eq!(db.state("insert into c select g, g from generate_series(100000, 200001) g").await, "23503");
+    db.check(&[
+        ("delete from p where id > 100000", "DELETE 100000"),
+        ("select count(*), max(p) from c", "199999|100000"),
+    ])
+    .await;
+}
+
+#[tokio::test]
+async fn foreign_keys_are_there_after_a_restart() {
+    let (db, bob) = related("on delete set null").await;
+    db.run("insert into c values (1, 1);; alter table c add constraint own foreign key (p) references p not valid")
+        .await;
+    drop(bob);
+    let TestDb { dir, database, session } = db;
+    drop((database, session));
+    let database = braid_engine::Database::open(crate::test_db::config(dir.path())).await.unwrap();
+    let session = database.session("alice");
+    let db = TestDb { dir, database: Arc::clone(&database), session };
+    assert_eq!(db.state("insert into c values (2, 9)").await, "23503");
+    db.check(&[
+        ("delete from p where id = 2", "DELETE 1"),
+        (
+            "select string_agg(pg_get_constraintdef(oid), ';' order by conname) from pg_constraint where contype = 'f'",
+            "FOREIGN KEY (p) REFERENCES p(id) ON DELETE SET NULL;FOREIGN KEY (p) REFERENCES p(id) NOT VALID",
+        ),
+    ])
+    .await;
+}

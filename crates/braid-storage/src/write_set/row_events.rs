@@ -1,0 +1,137 @@
+//! What a statement has done to rows that foreign keys are about.
+//!
+//! Whoever changes rows takes the events one by one, in the order in which they happened, after the statement's own changes. What follows
+//! from an event may change further rows, whose events come behind the others: as the queue of PostgreSQL's triggers does. Events that
+//! nobody takes are checked at the commit, without actions, so that no way into a table passes a foreign key by.
+
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef};
+use braid_base::ColumnId;
+
+use super::WriteSet;
+use super::references::ReferenceKeys;
+use crate::catalog::Catalog;
+use crate::key_index::{KeyNulls, KeyRun, KeyShape};
+use crate::key_search::{SearchedChunk, columns_of, mixed_nulls, shape_of_columns};
+use crate::references::Reference;
+use crate::table_appender::AppendedRows;
+use crate::{DeletedRows, MatchType, RowDeletes, RowId, StoreError, TableDef, TableVersion};
+
+/// What has happened to rows of a table.
+#[derive(Clone, Debug)]
+pub enum RowEvent {
+    /// Rows are gone that others may refer to, or that referred to others.
+    Removed(RemovedRows),
+    /// Rows were added that refer to others.
+    Added(ReferenceKeys),
+    /// Rows were added that have some nulls in a key of MATCH FULL.
+    MixedNulls(Reference),
+}
+
+/// Rows that are gone: deleted, or replaced by an UPDATE.
+#[derive(Clone, Debug)]
+pub struct RemovedRows {
+    /// The version that had them.
+    pub version: Arc<TableVersion>,
+    /// The rows.
+    pub rows: RowDeletes,
+    /// The foreign keys that refer to the table, oldest first.
+    pub references: Vec<Reference>,
+}
+
+impl RemovedRows {
+    /// The rows in parts of at most so many.
+    pub fn parts(&self, rows_max: usize) -> impl Iterator<Item = Vec<RowId>> {
+        let numbers = |deleted: &DeletedRows| -> Vec<u32> {
+            (0..deleted.row_count()).filter(|row| deleted.contains(*row)).collect()
+        };
+        let ids = self.rows.iter().flat_map(move |(chunk, deleted)| {
+            let chunk = *chunk;
+            numbers(deleted).into_iter().map(move |row| RowId { chunk, row })
+        });
+        let all: Vec<RowId> = ids.collect();
+        let parts: Vec<Vec<RowId>> = all.chunks(rows_max).map(<[RowId]>::to_vec).collect();
+        parts.into_iter()
+    }
+}
+
+impl WriteSet {
+    /// The oldest event that was not taken yet.
+    pub fn next_event(&mut self) -> Option<RowEvent> {
+        self.references.events.pop_front()
+    }
+
+    /// Notes that rows of a version go.
+    pub(super) fn note_removed(&mut self, view: &Catalog, version: &Arc<TableVersion>, rows: &RowDeletes) {
+        let references = view.references_to(version.def.id);
+        let known = || references.iter().map(|reference| reference.key.id).collect();
+        self.references.known.entry(version.def.id).or_insert_with(known);
+        let def = &version.def;
+        if !references.is_empty() || !def.foreign_keys.is_empty() {
+            let removed = RemovedRows { version: Arc::clone(version), rows: rows.clone(), references };
+            self.references.events.push_back(RowEvent::Removed(removed));
+        }
+    }
+
+    /// Notes what rows that are to be added refer to.
+    ///
+    /// # Errors
+    /// For a key that is too long, and what reading chunks fails with.
+    pub(super) async fn note_added(&mut self, rows: &AppendedRows) -> Result<(), StoreError> {
+        let def = &rows.def;
+        if def.foreign_keys.is_empty() || rows.row_count == 0 {
+            return Ok(());
+        }
+        let full = self.full_chunks_of(rows);
+        for key in &def.foreign_keys {
+            let shape = Arc::new(shape_of_columns(def, &key.columns, KeyNulls::Distinct));
+            let (mut runs, mut is_mixed) = (Vec::new(), false);
+            for chunk in &full {
+                let searched = SearchedChunk { table: def.id, def, chunk };
+                if key.matching == MatchType::Full {
+                    is_mixed |= mixed_nulls(&columns_of(&self.shared, searched, key).await?).next().is_some();
+                }
+                let run = searched.run(&self.shared, &shape).await?;
+                runs.push(if run.first_repeated().is_some() {
+                    Arc::new(KeyRun::distinct(run.only(|_| true)))
+                } else {
+                    run
+                });
+            }
+            if rows.rest.row_count > 0 {
+                let columns = columns_of_batches(def, &key.columns, &rows.rest.batches);
+                is_mixed |= key.matching == MatchType::Full && mixed_nulls(&columns).next().is_some();
+                runs.push(Arc::new(key_run(def, &shape, &columns)?.distinct()));
+            }
+            let reference = Reference { table: Arc::clone(def), key: Arc::clone(key) };
+            if is_mixed {
+                self.references.events.push_back(RowEvent::MixedNulls(reference.clone()));
+            }
+            for keys in runs.into_iter().filter(|keys| keys.len() > 0) {
+                let keys = ReferenceKeys { reference: reference.clone(), keys };
+                self.references.events.push_back(RowEvent::Added(keys));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The run of rows with these columns.
+pub(super) fn key_run(def: &TableDef, shape: &KeyShape, columns: &[ArrayRef]) -> Result<KeyRun, StoreError> {
+    let too_long =
+        |error: crate::key_index::KeyTooLong| StoreError::KeyTooLong { table: def.name.clone(), bytes: error.bytes };
+    KeyRun::new(shape, columns).map_err(too_long)
+}
+
+fn columns_of_batches(def: &TableDef, columns: &[ColumnId], batches: &[arrow::array::RecordBatch]) -> Vec<ArrayRef> {
+    let of_column = |column: &ColumnId| {
+        let at = def.position(*column).expect("a key has columns of its table");
+        let parts: Vec<&dyn Array> = batches.iter().map(|batch| batch.column(at).as_ref()).collect();
+        match &parts[..] {
+            [_] => Arc::clone(batches[0].column(at)),
+            parts => arrow::compute::concat(parts).expect("batches are checked to have the table's types"),
+        }
+    };
+    columns.iter().map(of_column).collect()
+}
