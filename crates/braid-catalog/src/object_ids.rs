@@ -37,10 +37,16 @@ const TABLES_WITH_DEFAULTS: u32 = (1 << 30) / COLUMNS_PER_TABLE;
 
 /// PostgreSQL's id of `pg_class`.
 pub const CLASS_CATALOG_ID: u32 = 1259;
-/// PostgreSQL's id of `pg_constraint`.
-pub const CONSTRAINT_CATALOG_ID: u32 = 2606;
 /// PostgreSQL's id of `pg_type`.
 pub const TYPE_CATALOG_ID: u32 = 1247;
+/// PostgreSQL's id of `pg_constraint`.
+pub const CONSTRAINT_CATALOG_ID: u32 = 2606;
+/// PostgreSQL's id of `pg_namespace`.
+pub const NAMESPACE_CATALOG_ID: u32 = 2615;
+/// PostgreSQL's id of `pg_database`.
+pub const DATABASE_CATALOG_ID: u32 = 1262;
+/// PostgreSQL's id of `pg_authid`.
+pub const ROLE_CATALOG_ID: u32 = 1260;
 /// PostgreSQL's id of `pg_rewrite`.
 pub const RULE_CATALOG_ID: u32 = 2618;
 /// PostgreSQL's id of schema `public`.
@@ -85,6 +91,11 @@ pub fn key_index_id(table: TableId) -> u32 {
     FIRST_INDEX_ID + table.0 % RANGE
 }
 
+/// The key, or the table with a primary key that is only declared, whose index has this object id.
+pub fn index_of_object_id(id: u32) -> Option<TableId> {
+    (FIRST_INDEX_ID..FIRST_CONSTRAINT_ID).contains(&id).then(|| TableId(id - FIRST_INDEX_ID))
+}
+
 /// The id of the constraint that is a key, by the same id as that of its index.
 pub fn key_constraint_id(table: TableId) -> u32 {
     FIRST_CONSTRAINT_ID + table.0 % RANGE
@@ -115,6 +126,8 @@ mod tests {
     fn ids_lead_back_to_their_tables() {
         for id in [0, 1, 70_000] {
             assert_eq!(table_of_object_id(table_object_id(TableId(id))), Some(TableId(id)));
+            assert_eq!(index_of_object_id(key_index_id(TableId(id))), Some(TableId(id)));
+            assert_eq!(index_of_object_id(key_constraint_id(TableId(id))), None);
         }
         for id in [0, 1259, FIRST_TABLE_ID - 1, key_index_id(TableId(7)), u32::MAX] {
             assert_eq!(table_of_object_id(id), None, "{id}");

@@ -3,11 +3,12 @@
 use std::collections::HashSet;
 use std::sync::OnceLock;
 
+use braid_base::SchemaId;
 use braid_sql::{SqlError, Value};
-use braid_storage::Catalog;
+use braid_storage::{Catalog, CommentSubject};
 
 use crate::named_row::values_of;
-use crate::object_ids::BOOTSTRAP_ROLE_ID;
+use crate::object_ids::{BOOTSTRAP_ROLE_ID, PUBLIC_NAMESPACE_ID};
 use crate::relations::{RelationKind, SystemRelation, relations};
 use crate::server_facts::ServerFacts;
 use crate::sources;
@@ -54,7 +55,7 @@ impl Snapshot<'_> {
     ) -> Result<(), SqlError> {
         let owner = self.facts.roles().into_iter().find(|role| role.id == BOOTSTRAP_ROLE_ID);
         let owner = owner.map_or_else(String::new, |role| role.name);
-        let hidden = hidden_rows(relation.name).map(|(column, ids)| (stored.position(column), ids));
+        let hidden = hidden_rows(relation.name, self.catalog).map(|(column, ids)| (stored.position(column), ids));
         for fields in stored.rows() {
             if hidden.as_ref().is_some_and(|(at, ids)| ids.contains(&number(fields[*at]))) {
                 continue;
@@ -66,11 +67,15 @@ impl Snapshot<'_> {
     }
 }
 
-/// Stored rows that are not shown: those with one of these ids in this column. They are about relations that are left out, and the role
-/// that the server tells of.
-fn hidden_rows(relation: &str) -> Option<(&'static str, HashSet<u32>)> {
+/// Stored rows that are not shown: those with one of these ids in this column. They are about relations that are left out, the role
+/// that the server tells of, and schema `public` if it has another comment.
+fn hidden_rows(relation: &str, catalog: &Catalog) -> Option<(&'static str, HashSet<u32>)> {
     let column = match relation {
         "pg_authid" => return Some(("oid", HashSet::from([BOOTSTRAP_ROLE_ID]))),
+        "pg_description" => {
+            catalog.comment_on(&CommentSubject::Schema(SchemaId::PUBLIC))?;
+            return Some(("objoid", HashSet::from([PUBLIC_NAMESPACE_ID])));
+        }
         "pg_class" => "oid",
         "pg_attribute" => "attrelid",
         "pg_constraint" => "conrelid",

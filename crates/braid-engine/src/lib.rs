@@ -11,6 +11,7 @@
 //! | [`session`] | one client: each statement to its room |
 //! | `session_control` | SET, RESET, SHOW, BEGIN, COMMIT, ROLLBACK, savepoints |
 //! | `load`, `copy` | loading from generators and files; rows in and out as CSV, text and Parquet |
+//! | `comments` | COMMENT ON |
 //! | `views` | CREATE, ALTER, DROP and REFRESH of views |
 //! | `table`, `enum_types`, `dml` | CREATE TABLE, DROP TABLE, TRUNCATE; CREATE, ALTER and DROP TYPE; INSERT, UPDATE, DELETE |
 //! | `sequences` | CREATE, ALTER and DROP SEQUENCE; the sequences of columns |
@@ -62,6 +63,7 @@ pub mod transaction;
 mod arrow_cast;
 mod bound_parameters;
 mod clock;
+mod comments;
 mod conversion;
 mod copy;
 mod deep_stack;

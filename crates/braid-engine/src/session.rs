@@ -24,8 +24,8 @@ use crate::statement::{Command, SequenceKind, SequenceStatement, Tokens};
 use crate::statement_context::{MessageScope, StatementContext};
 use crate::{
     Database, EngineError, Notice, Outcome, ParameterType, ParameterValue, Prepared, Statement, StatementKind,
-    TransactionStatus, copy, dml, enum_types, front_end, maintenance, recall, schemas, sequences, session_control,
-    table, views,
+    TransactionStatus, comments, copy, dml, enum_types, front_end, maintenance, recall, schemas, sequences,
+    session_control, table, views,
 };
 
 /// One client's connection: its user, its settings, its transaction block. Cheap to clone and to keep.
@@ -212,6 +212,7 @@ impl Session {
             Command::Prepare(prepare) => self.prepare_named(statement, prepare).await,
             Command::Constraint(constraint) => table::change_constraint_times(context, constraint).await,
             Command::Maintenance(maintenance) => maintenance::execute(context, statement, maintenance).await,
+            Command::Comment(comment) => comments::comment(context, comment).await,
             Command::View(view) => views::execute(context, statement, view).await,
             Command::CreateTableWithoutData(create) => {
                 table::create_table_as(context, statement, create, table::Rows::None, &BoundParameters::none()).await
@@ -463,6 +464,7 @@ fn write_name(kind: StatementKind) -> &'static str {
         StatementKind::DropView => "DROP VIEW",
         StatementKind::RefreshView => "REFRESH MATERIALIZED VIEW",
         StatementKind::Truncate => "TRUNCATE TABLE",
+        StatementKind::Comment => "COMMENT",
         _ => "DROP TABLE",
     }
 }

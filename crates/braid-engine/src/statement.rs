@@ -16,6 +16,7 @@
 //! | [`merge_statement`] | MERGE as written |
 //! | [`sequence_statement`] | CREATE SEQUENCE and ALTER SEQUENCE as written |
 //! | [`overriding`] | `OVERRIDING … VALUE` of an INSERT |
+//! | [`comment_statement`] | COMMENT ON as written |
 //! | [`maintenance_statement`] | VACUUM, ANALYZE, CHECKPOINT and LOCK TABLE as written |
 //! | [`constraint_statement`] | SET CONSTRAINTS and ALTER CONSTRAINT as written |
 //! | [`view_statement`] | CREATE VIEW and the like as written |
@@ -24,6 +25,7 @@
 //! | [`syntax_errors`], [`places`] | errors in PostgreSQL's words; places in the text |
 
 mod command;
+mod comment_statement;
 mod constraint_statement;
 mod copy_options;
 mod copy_statement;
@@ -57,6 +59,7 @@ use crate::notices::Notice;
 use crate::statement_limits::{DEPTH_MAX, StatementSize, check_text, check_tokens};
 use crate::{EngineError, SqlState};
 pub(crate) use command::Command;
+pub(crate) use comment_statement::{CommentObject, CommentStatement, CommentedRelation};
 pub(crate) use constraint_statement::ConstraintStatement;
 pub(crate) use copy_options::{CopyFormat, CopyOptions, Header};
 pub(crate) use copy_statement::{CopyPlace, CopyStatement, CopySubject};

@@ -1,4 +1,5 @@
-//! The catalog: all schemas, tables, views, sequences and enumerated types of one state of the database, by name and by id.
+//! The catalog: all schemas, tables, views, sequences and enumerated types of one state of the database, by name and by id, and the
+//! comments on them.
 //!
 //! A [`Catalog`] never changes. A commit makes a new one that shares the versions of the tables it did not touch, and
 //! swaps it in; holders of the old one go on seeing the old tables.
@@ -8,6 +9,7 @@ use std::sync::Arc;
 
 use braid_base::{ColumnId, EnumType, EnumTypeId, EnumTypeRef, SchemaId, TableId};
 
+use crate::comments::Comments;
 use crate::foreign_keys::{Referencing, note_references};
 use crate::manifest::{ChunkEntry, ManifestHeader, NextIds, encode_system, encode_table};
 use crate::schemas::Schemas;
@@ -40,6 +42,7 @@ pub struct Catalog {
     sequences: Arc<BTreeMap<TableId, CatalogSequence>>,
     views: Arc<Views>,
     views_changed: u64,
+    comments: Arc<Comments>,
     referencing: Arc<Referencing>,
 }
 
@@ -89,6 +92,7 @@ impl Catalog {
             sequences: Arc::default(),
             views: Arc::default(),
             views_changed: sequence,
+            comments: Arc::default(),
             referencing: Arc::default(),
         };
         entries.into_iter().for_each(|entry| catalog.insert(entry));
@@ -292,6 +296,21 @@ impl Catalog {
         self.views_changed = self.sequence;
     }
 
+    /// All comments, by what they are about.
+    pub(crate) fn comments_by_subject(&self) -> &Comments {
+        &self.comments
+    }
+
+    /// Puts these comments in the place of its own.
+    pub(crate) fn set_comments(&mut self, comments: Comments) {
+        self.comments = Arc::new(comments);
+    }
+
+    /// Whether the comments are those of another state, unchanged.
+    pub(crate) fn has_comments_of(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.comments, &other.comments)
+    }
+
     /// Makes the definitions of this state those that all statements see.
     pub(crate) fn announce_types(&self, before: &Self) {
         if !self.has_types_of(before) {
@@ -375,8 +394,9 @@ impl Catalog {
         let schemas = self.schemas.values().map(|known| &**known);
         let sequences = self.sequences.values().map(|known| (&*known.definition, known.reserved));
         let views = self.views.by_id().values().map(Arc::as_ref);
+        let system = encode_system(next_ids, types, schemas, sequences, views, &self.comments);
         ManifestHeader { sequence: self.sequence, next_ids, log_number }
-            .assemble(&encode_system(next_ids, types, schemas, sequences, views), sections.iter().map(Vec::as_slice))
+            .assemble(&system, sections.iter().map(Vec::as_slice))
     }
 
     fn insert(&mut self, entry: TableEntry) {

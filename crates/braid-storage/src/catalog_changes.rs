@@ -9,6 +9,7 @@ use std::sync::Arc;
 use braid_base::ChunkId;
 
 use crate::catalog::{Catalog, TableEntry};
+use crate::comments::changed_comments;
 use crate::manifest::{CommitRecord, ManifestChunk, NextIds, SketchChange, TableChange};
 use crate::{ChunkMeta, DistinctCount, TableVersion};
 
@@ -26,7 +27,11 @@ pub(crate) fn record_between(before: &Catalog, after: &Catalog, next_ids: NextId
         known => Some(table_change(known.map(|known| &*known.version), entry)),
     };
     let changed = after.entries().filter_map(change).collect();
-    CommitRecord { sequence: after.sequence(), next_ids, types, schemas, sequences, views, dropped, changed }
+    let comments = match before.has_comments_of(after) {
+        true => Vec::new(),
+        false => changed_comments(before.comments_by_subject(), after.comments_by_subject()),
+    };
+    CommitRecord { sequence: after.sequence(), next_ids, types, schemas, sequences, views, dropped, changed, comments }
 }
 
 fn table_change(before: Option<&TableVersion>, entry: &TableEntry) -> TableChange {

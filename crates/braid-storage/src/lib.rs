@@ -41,6 +41,7 @@
 //! | `view_checks` | whether what views read is there |
 //! | `view_changes` | CREATE, ALTER and DROP VIEW |
 //! | `name_checks` | whether names are free |
+//! | `comments`, `comment_subjects` | COMMENT ON: what comments are about; those of a state |
 //! | `table_appender` | rows on their way into a table |
 //! | `write_set` | what a transaction changes, what its statements see of it, and its commit |
 //! | `check` | whether everything on disk is as it was written |
@@ -55,6 +56,8 @@ mod chunk_reader;
 mod codec;
 mod column_change_error;
 mod column_changes;
+mod comment_subjects;
+mod comments;
 mod commit_log;
 mod common_scale;
 mod data_directory;
@@ -108,6 +111,7 @@ pub use checksum::checksum;
 pub use codec::Codec;
 pub use column_change_error::ColumnChangeError;
 pub use column_changes::ColumnChange;
+pub use comments::CommentSubject;
 pub use common_scale::CommonScale;
 pub use data_file::DataFile;
 pub use data_file_header::{DataFileId, HeaderFault};

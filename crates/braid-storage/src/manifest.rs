@@ -23,6 +23,7 @@
 //! | | | from version 6 on: the schemas but `public`, in the form of [`schema_section`] |
 //! | | | from version 6 on: the sequences, in the form of [`sequence_section`] |
 //! | | | from version 6 on: the views, in the form of [`view_section`] |
+//! | | | from version 7 on: the comments, in the form of [`comment_section`] |
 //! | | | one section for each table |
 //! | length | | zeros up to a multiple of 4096 |
 //!
@@ -34,12 +35,13 @@
 //! have no numerics without a precision as integers; versions 1 to 3 have no enumerated types; versions 1 to 4 have no deleted
 //! rows, the ids of their columns are the columns' ordinals, and each of their chunks has a segment of each column; versions 1 to
 //! 5 have no check constraints, no enforced keys, no log, no chunks in memory, no schemas but `public`, no sequences and no views; versions
-//! 1 to 6 have no foreign keys.
+//! 1 to 6 have no foreign keys and no comments.
 //!
 //! Deliberately not done: guessing. A wrong checksum is an error, not a
 //! reason to fall back to an older state: rows whose commit was reported would be gone without a word.
 
 mod byte_reader;
+mod comment_section;
 mod commit_record;
 mod constraint_section;
 mod deleted_rows_section;
@@ -60,6 +62,7 @@ use braid_base::enum_types::FIRST_TYPE_OID;
 use braid_base::{ChunkId, EnumType, EnumTypeRef, SEGMENT_ALIGN_BYTES, SchemaId, TableId};
 
 use crate::checksum::checksum;
+use crate::comments::Comments;
 use crate::data_file_header::DataFileId;
 use crate::foreign_key_checks::first_unfit;
 use crate::schemas::SchemaDef;
@@ -67,6 +70,7 @@ use crate::sequences::{SequenceDef, SequenceState};
 use crate::{ColumnDef, ColumnType, DeletedRows, DistinctSketch, ManifestError, SegmentMeta, TableDef, ViewDef};
 
 use byte_reader::ByteReader;
+use comment_section::put_comments;
 pub use commit_record::{CommitRecord, SketchChange, TableChange};
 use schema_section::put_schemas;
 pub use sequence_section::ManifestSequence;
@@ -98,6 +102,8 @@ const LOG_SINCE: u32 = 6;
 const SCHEMAS_SINCE: u32 = 6;
 /// The first version with sequences.
 const SEQUENCES_SINCE: u32 = 6;
+/// The first version with comments.
+const COMMENTS_SINCE: u32 = 7;
 
 /// One state of the database, as plain data: files are named by id, nothing is opened.
 #[derive(Clone, Debug, PartialEq)]
@@ -116,6 +122,8 @@ pub struct Manifest {
     pub sequences: Vec<ManifestSequence>,
     /// All views, by ascending id.
     pub views: Vec<ViewDef>,
+    /// All comments, but those on check constraints.
+    pub comments: Comments,
     /// All tables, by ascending id. Their columns name types by their oids.
     pub tables: Vec<ManifestTable>,
 }
@@ -177,8 +185,8 @@ impl Manifest {
     /// The manifest of a new data directory.
     pub fn empty() -> Self {
         let next_ids = NextIds { file: 1, table: 1, type_oid: FIRST_TYPE_OID };
-        let (types, schemas, sequences, views, tables) = Default::default();
-        Self { sequence: 0, next_ids, log_number: 1, types, schemas, sequences, views, tables }
+        let (types, schemas, sequences, views, comments, tables) = Default::default();
+        Self { sequence: 0, next_ids, log_number: 1, types, schemas, sequences, views, comments, tables }
     }
 
     /// The bytes of the manifest file.
@@ -190,6 +198,7 @@ impl Manifest {
             self.schemas.iter(),
             self.sequences.iter().map(|known| (&known.def, known.state)),
             self.views.iter(),
+            &self.comments,
         );
         ManifestHeader { sequence: self.sequence, next_ids: self.next_ids, log_number: self.log_number }
             .assemble(&system, sections.iter().map(Vec::as_slice))
@@ -245,6 +254,10 @@ impl Manifest {
             ..VIEWS_SINCE => Vec::new(),
             _ => view_section::decode_views(&mut reader)?,
         };
+        let comments = match version {
+            ..COMMENTS_SINCE => Comments::new(),
+            _ => comment_section::take_comments(&mut reader)?,
+        };
         let mut tables: Vec<ManifestTable> =
             Vec::with_capacity(reader.bounded_capacity(table_count, table_section::BYTES_MIN));
         for _ in 0..table_count {
@@ -258,7 +271,7 @@ impl Manifest {
             return Err(reader.malformed(format!("{} bytes after the last table", reader.remaining())));
         }
         let next_ids = NextIds { file: next_file_id, table: next_table_id, type_oid: next_type_oid };
-        let manifest = Self { sequence, next_ids, log_number, types, schemas, sequences, views, tables };
+        let manifest = Self { sequence, next_ids, log_number, types, schemas, sequences, views, comments, tables };
         manifest.validate().map_err(|what| reader.malformed(what))?;
         Ok(manifest)
     }
@@ -382,22 +395,24 @@ impl ManifestTable {
     }
 }
 
-/// The types, schemas, sequences and views as a manifest has them, by ascending oid and id.
+/// The types, schemas, sequences, views and comments as a manifest has them, by ascending oid and id.
 pub(crate) fn encode_system<'a>(
     next_ids: NextIds,
     types: impl ExactSizeIterator<Item = &'a EnumType>,
     schemas: impl ExactSizeIterator<Item = &'a SchemaDef>,
     sequences: impl ExactSizeIterator<Item = (&'a SequenceDef, SequenceState)>,
     views: impl ExactSizeIterator<Item = &'a ViewDef>,
+    comments: &Comments,
 ) -> Vec<u8> {
     let mut system = encode_types(next_ids.type_oid, types);
     put_schemas(&mut system, schemas);
     put_sequences(&mut system, sequences);
     put_views(&mut system, views);
+    put_comments(&mut system, comments);
     system
 }
 
-/// What a manifest says besides its types, schemas, sequences, views and tables.
+/// What a manifest says besides its types, schemas, sequences, views, comments and tables.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ManifestHeader {
     pub(crate) sequence: u64,

@@ -57,6 +57,8 @@ pub struct CheckDef {
     pub columns: Vec<ColumnId>,
     /// Whether the rows that were there when it was added are known to satisfy it, too.
     pub validated: bool,
+    /// The comment on it.
+    pub comment: Option<String>,
 }
 
 /// Longest name of a table or column, in bytes.

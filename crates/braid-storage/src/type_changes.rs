@@ -42,6 +42,7 @@ impl Store {
             };
             let mut next = catalog.numbered(catalog.sequence() + 1);
             next.set_types(types);
+            next.drop_orphaned_comments();
             next.check_views(&catalog)?;
             lock.publish(Commit { catalog: next, added: Vec::new(), removed: Vec::new(), locks: None }).await?;
             Ok(result)

@@ -17,6 +17,7 @@
 //! | [`references`] | whether rows refer to rows that there are |
 //! | [`key_lookup`] | the rows that have keys of rows that are to be added: ON CONFLICT |
 //! | [`view_edits`] | changes of the views |
+//! | [`comment_edits`] | changes of the comments |
 //! | [`commit`] | the way of a write set into the newest catalog |
 //!
 //! Rules:
@@ -25,9 +26,10 @@
 //!    from [`PRIVATE_CHUNKS`](crate::PRIVATE_CHUNKS). So plans, results and segments that are kept by number are never taken for committed ones.
 //! 3. Files are doomed until a commit names them: they go with the last clone.
 //! 4. Added rows need no order among transactions. A table that was dropped or altered meanwhile, a name that was taken, or a type,
-//!    sequence or view that was changed by others fails the commit, and nothing of it is visible.
+//!    sequence, view or comment that was changed by others fails the commit, and nothing of it is visible.
 
 mod altered_table;
+mod comment_edits;
 mod commit;
 mod key_claims;
 mod key_lookup;
@@ -58,6 +60,7 @@ use crate::{
 };
 
 pub use altered_table::AlteredRows;
+use comment_edits::CommentEdits;
 pub use key_lookup::KeyLookup;
 use next_version::NextVersion;
 use references::PendingReferences;
@@ -92,6 +95,7 @@ pub struct WriteSet {
     schemas: SchemaEdits,
     sequences: SequenceEdits,
     views: Option<ViewEdits>,
+    comments: CommentEdits,
     references: PendingReferences,
     /// The locked rows, of all clones.
     locks: Option<Arc<LockOwner>>,
@@ -125,15 +129,15 @@ impl Store {
 
 impl WriteSet {
     pub(crate) fn new(shared: Arc<StoreShared>) -> Self {
-        let (tables, schemas, sequences) = Default::default();
+        let (tables, schemas, sequences, comments) = Default::default();
         let references = PendingReferences::default();
-        Self { shared, tables, types: None, schemas, sequences, views: None, references, locks: None }
+        Self { shared, tables, types: None, schemas, sequences, views: None, comments, references, locks: None }
     }
 
     /// Whether nothing is changed.
     pub fn is_empty(&self) -> bool {
         let has_system = self.types.is_some() || !self.schemas.is_empty() || self.views.is_some();
-        self.tables.is_empty() && !has_system && self.sequences.is_empty()
+        self.tables.is_empty() && !has_system && self.sequences.is_empty() && self.comments.is_empty()
     }
 
     /// Whether there are rows that [`Self::view`] does not show before [`Self::settle`].
@@ -459,6 +463,9 @@ impl WriteSet {
             }
         }
         view.set_sequences(self.sequences.shown_on(base.sequences_by_id()));
+        if self.may_change_comments() {
+            view.take_comments(self.comments.shown_on(base.comments_by_subject()));
+        }
         Arc::new(view)
     }
 }

@@ -10,12 +10,14 @@
 //! | [`schemas`] | `pg_namespace` |
 //! | [`types`] | `pg_type`, `pg_enum` |
 //! | [`views`] | `pg_rewrite`, `pg_depend`, and the rows of views in others |
+//! | [`comments`] | `pg_description`, `pg_shdescription` |
 //! | [`roles`] | `pg_authid`, `pg_database` |
 //! | [`settings`] | `pg_settings` |
 //! | [`prepared_statements`] | `pg_prepared_statements` |
 //! | [`sessions`] | `pg_stat_activity` |
 
 mod columns;
+mod comments;
 mod foreign_keys;
 mod keys;
 mod prepared_statements;
@@ -51,6 +53,8 @@ pub(crate) fn rows(relation: &str, catalog: &Catalog, facts: &dyn ServerFacts) -
         "pg_type" => types::types(catalog),
         "pg_enum" => types::labels(catalog),
         "pg_rewrite" => views::rules(catalog),
+        "pg_description" => comments::descriptions(catalog),
+        "pg_shdescription" => comments::shared_descriptions(catalog, facts),
         "pg_authid" => roles::roles(facts),
         "pg_database" => roles::databases(facts),
         "pg_prepared_statements" => prepared_statements::prepared_statements(facts),

@@ -26,3 +26,4 @@ mod named_type;
 pub(crate) use alter::alter_type;
 pub(crate) use create::create_type;
 pub(crate) use drop::drop_types;
+pub(crate) use named_type::NamedType;

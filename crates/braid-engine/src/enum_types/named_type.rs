@@ -16,7 +16,7 @@ use crate::{EngineError, SqlState};
 
 /// What a name means.
 #[derive(Clone, Debug)]
-pub(super) enum NamedType {
+pub(crate) enum NamedType {
     /// An enumerated type.
     Enum(CatalogType),
     /// The array type of one.

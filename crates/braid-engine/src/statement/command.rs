@@ -6,6 +6,7 @@ use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
+use super::comment_statement::CommentStatement;
 use super::constraint_statement::ConstraintStatement;
 use super::copy_statement::{CopyStatement, CopySubject};
 use super::kind::has_changes_in_with;
@@ -38,6 +39,8 @@ pub(crate) enum Command {
     Maintenance(MaintenanceStatement),
     /// A statement about when constraints are compared, as read here.
     Constraint(ConstraintStatement),
+    /// COMMENT ON, as read here.
+    Comment(CommentStatement),
     /// A statement about views, as read here.
     View(ViewStatement),
 }
@@ -78,6 +81,7 @@ impl Command {
                 Ok(Self::Constraint(statement))
             }
             _ if let Some(statement) = MaintenanceStatement::parse(parser)? => Ok(Self::Maintenance(statement)),
+            Keyword::COMMENT if let Some(comment) = CommentStatement::parse(parser)? => Ok(Self::Comment(comment)),
             _ => {
                 if keyword == Keyword::CREATE
                     && let Some(create) = parser.maybe_parse(CreateTableOfExecution::parse)?
@@ -134,7 +138,7 @@ impl Command {
             Self::CreateTableOfExecution(create) => create.execution.rewrite(rewrite),
             Self::View(ViewStatement::Create(CreateView { query, .. })) => query.rewrite(rewrite),
             Self::Copy(_) | Self::Prepare(_) | Self::Sequence(_) | Self::View(_) => {}
-            Self::Maintenance(_) | Self::Constraint(_) => {}
+            Self::Maintenance(_) | Self::Constraint(_) | Self::Comment(_) => {}
         }
     }
 
@@ -147,7 +151,7 @@ impl Command {
             Self::CreateTableOfExecution(create) => StatementSize::of(&create.execution),
             Self::View(ViewStatement::Create(CreateView { query, .. })) => StatementSize::of(&**query),
             Self::Copy(_) | Self::Sequence(_) | Self::View(_) => StatementSize::default(),
-            Self::Maintenance(_) | Self::Constraint(_) => StatementSize::default(),
+            Self::Maintenance(_) | Self::Constraint(_) | Self::Comment(_) => StatementSize::default(),
             Self::Prepare(prepare) => {
                 prepare.prepared.as_deref().map_or_else(StatementSize::default, |tree| StatementSize::of(tree))
             }

@@ -68,6 +68,8 @@ pub enum StatementKind {
     DropView,
     /// REFRESH MATERIALIZED VIEW.
     RefreshView,
+    /// COMMENT ON.
+    Comment,
     /// VACUUM, ANALYZE, CHECKPOINT, LOCK TABLE.
     Maintenance,
     /// SET CONSTRAINTS.
@@ -117,6 +119,7 @@ impl StatementKind {
             Command::View(ViewStatement::Alter(_)) => Self::AlterView,
             Command::View(ViewStatement::Refresh(_)) => Self::RefreshView,
             Command::Maintenance(_) => Self::Maintenance,
+            Command::Comment(_) => Self::Comment,
             Command::Constraint(ConstraintStatement::Set { .. }) => Self::SetConstraints,
             Command::Constraint(ConstraintStatement::Alter { .. }) => Self::AlterTable,
             Command::Sql(statement) => match statement {
@@ -170,7 +173,7 @@ impl StatementKind {
         let is_of_tables = matches!(self, Self::CreateTable | Self::AlterTable | Self::DropTable);
         let is_of_indexes = matches!(self, Self::CreateIndex | Self::AlterIndex | Self::DropIndex);
         let is_of_system = is_of_indexes || is_of_types || is_of_schemas || is_of_sequences || is_of_views;
-        is_of_system || is_of_rows || is_of_tables
+        is_of_system || is_of_rows || is_of_tables || self == Self::Comment
     }
 
     /// Whether it adds, changes or removes rows, and may return them.
@@ -299,6 +302,7 @@ mod tests {
             ("create table view_of_it (a int)", CreateTable),
             ("alter view v set schema s", AlterView),
             ("create index on t (a)", CreateIndex),
+            ("comment on table t is 'a'", Comment),
             ("create extension x", Unsupported),
             ("alter table t add column b int", AlterTable),
         ] {

@@ -74,7 +74,7 @@ pub(crate) fn new_check(
         let message = format!("constraint \"{given}\" for relation \"{}\" already exists", def.name);
         return Err(EngineError::new(SqlState::DuplicateObject, message));
     }
-    let mut check = CheckDef { name: given, condition, columns: Vec::new(), validated: true };
+    let mut check = CheckDef { name: given, condition, columns: Vec::new(), validated: true, comment: None };
     let bound = bound_check(context, &Arc::new(def.clone()), &check)?;
     check.columns = bound.columns().map(|at| def.columns[at].id).collect();
     if written.name.is_none() {
@@ -153,8 +153,8 @@ mod tests {
     use super::*;
 
     fn renamed(condition: &str, to: &str) -> String {
-        let check =
-            CheckDef { name: "c".to_owned(), condition: condition.to_owned(), columns: Vec::new(), validated: true };
+        let (name, condition, columns) = ("c".to_owned(), condition.to_owned(), Vec::new());
+        let check = CheckDef { name, condition, columns, validated: true, comment: None };
         with_renamed_column(&check, "a", to).unwrap().condition
     }
 

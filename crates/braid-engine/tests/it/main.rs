@@ -4,6 +4,7 @@
 mod alter_table;
 mod attaching;
 mod checks;
+mod comments;
 mod copy;
 mod deleted_rows;
 mod dml;

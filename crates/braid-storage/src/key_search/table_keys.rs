@@ -54,6 +54,11 @@ impl TableDef {
         self.keys.iter().filter(|key| key.kind.is_unique())
     }
 
+    /// Whether it has a primary key that is only declared.
+    pub fn has_declared_primary_key(&self) -> bool {
+        !self.primary_key.is_empty() && self.enforced_primary_key().is_none()
+    }
+
     /// The enforced primary key.
     pub fn enforced_primary_key(&self) -> Option<&KeyDef> {
         self.keys.iter().find(|key| key.kind == KeyKind::Primary)

@@ -14,6 +14,7 @@
 //! | 1 | 0, or 1 if the views follow, because they have changed |
 //! | 4 | number of tables that are dropped; then 4 bytes each, the id |
 //! | 4 | number of tables that are new or changed; then each of them, by ascending id |
+//! | | the comments that are changed, as in `comment_section`; nothing in the records of version 6 |
 //!
 //! Table:
 //!
@@ -37,6 +38,7 @@ use braid_base::enum_types::{FIRST_TYPE_OID, TYPE_OID_END};
 use braid_base::{ChunkId, EnumType, SchemaId, TableId};
 
 use super::byte_reader::ByteReader;
+use super::comment_section::{put_comment_changes, take_comment_changes};
 use super::deleted_rows_section::{put_rows, take_rows};
 use super::schema_section::{decode_schemas, put_schemas};
 use super::sequence_section::{decode_sequences, put_sequences};
@@ -45,6 +47,7 @@ use super::table_section::{put_chunk, put_definition, take_chunk, take_definitio
 use super::type_section::{decode_types, encode_types};
 use super::view_section::{decode_views, put_views};
 use super::{FORMAT_VERSION, Manifest, ManifestChunk, ManifestError, ManifestTable, NextIds};
+use crate::comments::CommentChange;
 use crate::schemas::SchemaDef;
 use crate::sequences::{SequenceDef, SequenceState};
 use crate::{DeletedRows, DistinctSketch, TableDef, ViewDef};
@@ -74,6 +77,8 @@ pub struct CommitRecord {
     pub dropped: Vec<TableId>,
     /// Tables that are new or changed, by ascending id.
     pub changed: Vec<TableChange>,
+    /// Comments that are set, or removed.
+    pub comments: Vec<CommentChange>,
 }
 
 /// What a commit changes in a table.
@@ -134,6 +139,7 @@ impl CommitRecord {
         self.dropped.iter().for_each(|id| out.extend_from_slice(&id.0.to_le_bytes()));
         put_count(&mut out, self.changed.len());
         self.changed.iter().for_each(|table| table.put(&mut out));
+        put_comment_changes(&mut out, &self.comments);
         out
     }
 }
@@ -233,8 +239,12 @@ impl Manifest {
         for _ in 0..reader.u32()? {
             self.apply_to_table(&mut reader)?;
         }
+        // A record of version 6 ends here.
         if reader.remaining() != 0 {
-            return Err(reader.malformed(format!("{} bytes after the last table", reader.remaining())));
+            self.apply_to_comments(&mut reader)?;
+        }
+        if reader.remaining() != 0 {
+            return Err(reader.malformed(format!("{} bytes after the last comment", reader.remaining())));
         }
         self.drop_outside_schemas();
         Ok(())
@@ -246,6 +256,16 @@ impl Manifest {
         let is_kept = |schema: SchemaId| schema == SchemaId::PUBLIC || schemas.iter().any(|known| known.id == schema);
         self.tables.retain(|table| is_kept(table.def.schema));
         self.sequences.retain(|known| is_kept(known.def.schema));
+    }
+
+    fn apply_to_comments(&mut self, reader: &mut ByteReader<'_>) -> Result<(), ManifestError> {
+        for (subject, text) in take_comment_changes(reader)? {
+            match text {
+                Some(text) => drop(self.comments.insert(subject, text)),
+                None => drop(self.comments.remove(&subject)),
+            }
+        }
+        Ok(())
     }
 
     fn find(&self, id: TableId) -> Result<usize, usize> {

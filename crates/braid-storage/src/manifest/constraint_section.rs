@@ -7,7 +7,8 @@
 //! | string | name |
 //! | string | the condition's SQL text |
 //! | 2 | number of columns that it reads; then 2 bytes each, the column's id, ascending |
-//! | 1 | bit 0: validated |
+//! | 1 | bit 0: validated; bit 1: has a comment (not in versions 1 to 6) |
+//! | string | only if it has a comment: its text, not empty |
 //!
 //! Key:
 //!
@@ -33,17 +34,20 @@ const CHECK_BYTES_MIN: usize = 4 + 4 + 2 + 1;
 const KEY_BYTES_MIN: usize = 4 + 4 + 1 + 1 + 2;
 
 const VALIDATED: u8 = 1;
+const HAS_COMMENT: u8 = 2;
 
 const NULLS_EQUAL: u8 = 1;
 
 pub(super) fn put_checks(out: &mut Vec<u8>, checks: &[CheckDef]) {
     out.extend_from_slice(&(checks.len() as u16).to_le_bytes());
-    for CheckDef { name, condition, columns, validated } in checks {
+    for CheckDef { name, condition, columns, validated, comment } in checks {
         put_string(out, name);
         put_string(out, condition);
         out.extend_from_slice(&(columns.len() as u16).to_le_bytes());
         columns.iter().for_each(|column| out.extend_from_slice(&column.0.to_le_bytes()));
-        out.push(if *validated { VALIDATED } else { 0 });
+        let has_comment = if comment.is_some() { HAS_COMMENT } else { 0 };
+        out.push(has_comment | if *validated { VALIDATED } else { 0 });
+        comment.iter().for_each(|comment| put_string(out, comment));
     }
 }
 
@@ -57,10 +61,14 @@ pub(super) fn take_checks(reader: &mut ByteReader<'_>) -> Result<Vec<CheckDef>, 
             columns.push(ColumnId(reader.u16()?));
         }
         let flags = reader.u8()?;
-        if flags & !VALIDATED != 0 {
+        if flags & !(VALIDATED | HAS_COMMENT) != 0 {
             return Err(reader.malformed(format!("check constraint \"{name}\" has flags {flags:#04x}")));
         }
-        checks.push(CheckDef { name, condition, columns, validated: flags & VALIDATED != 0 });
+        let comment = if flags & HAS_COMMENT != 0 { Some(reader.string()?) } else { None };
+        if comment.as_ref().is_some_and(String::is_empty) {
+            return Err(reader.malformed(format!("the comment on check constraint \"{name}\" is empty")));
+        }
+        checks.push(CheckDef { name, condition, columns, validated: flags & VALIDATED != 0, comment });
     }
     Ok(checks)
 }

@@ -11,6 +11,7 @@ use crate::{
 };
 
 mod columns;
+mod comments;
 mod foreign_keys;
 mod keys;
 mod old_versions;
@@ -101,6 +102,7 @@ fn random_checks(random: &mut SeededRandom) -> Vec<crate::CheckDef> {
         condition: format!("a > {i}"),
         columns: vec![ColumnId(0)],
         validated: random.chance(1, 2),
+        comment: (i == 1).then(|| "a comment ä".to_owned()),
     };
     (0..count).map(check).collect()
 }
@@ -176,8 +178,9 @@ fn random_manifest(random: &mut SeededRandom) -> Manifest {
         (0..random.below(4) as u32).map(|i| sequences::random_sequence(2 * i, random)).collect();
     let log_number = random.next_u64();
     let (schemas, views) = (schemas::random_schemas(random), Vec::new());
+    let comments = comments::random_comments(random);
     let mut manifest =
-        Manifest { sequence, next_ids, log_number, types, schemas, sequences: Vec::new(), views, tables };
+        Manifest { sequence, next_ids, log_number, types, schemas, sequences: Vec::new(), views, comments, tables };
     manifest.views = views::random_views(&manifest, random);
     let mut any_schema = || match random.below(1 + manifest.schemas.len() as u64) as usize {
         0 => SchemaId::PUBLIC,
@@ -202,6 +205,7 @@ fn manifest_of(table: ManifestTable) -> Manifest {
         schemas: Vec::new(),
         sequences: Vec::new(),
         views: Vec::new(),
+        comments: Comments::new(),
         tables: vec![table],
     }
 }

@@ -134,6 +134,9 @@ impl WriteSet {
             true => catalog.drop_orphaned_sequences(),
             false => catalog.set_sequences(self.sequences.committed_on(newest.sequences_by_id())?),
         }
+        if self.may_change_comments() {
+            catalog.take_comments(self.comments.committed_on(newest.comments_by_subject())?);
+        }
         for (_, writes) in self.tables.iter().filter(|table| !is_gone(table)) {
             catalog.check_types_of(&writes.def)?;
         }

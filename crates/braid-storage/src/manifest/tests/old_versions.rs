@@ -88,10 +88,10 @@ fn encode_version_4(manifest: &Manifest) -> Vec<u8> {
     bytes
 }
 
-/// Removes the schemas, sequences and views of a manifest without logs that has neither these nor types: of versions before 6.
+/// Removes the schemas, sequences, views and comments of a manifest without logs that has neither these nor types: of versions before 6.
 fn remove_new_sections(bytes: &mut Vec<u8>) {
-    let sections = HEADER_BYTES + 8..HEADER_BYTES + 20;
-    assert_eq!(bytes[sections.clone()], [0; 12], "there are no schemas, sequences and views");
+    let sections = HEADER_BYTES + 8..HEADER_BYTES + 24;
+    assert_eq!(bytes[sections.clone()], [0; 16], "there are no schemas, sequences, views and comments");
     bytes.drain(sections);
 }
 
@@ -139,6 +139,7 @@ fn encode_version_5(manifest: &Manifest) -> Vec<u8> {
             condition: String::new(),
             columns: Vec::new(),
             validated: false,
+            comment: None,
         }];
         table.encode()
     };

@@ -6,6 +6,7 @@ use braid_testing::cases;
 use super::super::table_section::put_definition;
 use super::super::*;
 use super::{damage, random_manifest};
+use crate::comments::changed_comments;
 
 /// The state before `manifest`, without types and tables.
 fn state_before(manifest: &Manifest) -> Manifest {
@@ -17,6 +18,7 @@ fn state_before(manifest: &Manifest) -> Manifest {
         schemas: Vec::new(),
         sequences: Vec::new(),
         views: Vec::new(),
+        comments: Comments::new(),
         tables: Vec::new(),
         ..manifest.clone()
     }
@@ -42,6 +44,7 @@ fn record_of(manifest: &Manifest) -> CommitRecord {
         views: Some(manifest.views.iter().cloned().map(Arc::new).collect()),
         dropped: Vec::new(),
         changed: manifest.tables.iter().map(change).collect(),
+        comments: changed_comments(&Comments::new(), &manifest.comments),
     }
 }
 

@@ -90,6 +90,7 @@ fn schemas_in_a_record_take_what_is_in_no_schema_along() {
         views: None,
         dropped: Vec::new(),
         changed: Vec::new(),
+        comments: Vec::new(),
     };
     manifest.apply(&record.encode()).unwrap();
     assert_eq!((manifest.schemas.len(), manifest.tables.len(), manifest.sequences.len()), (0, 0, 0));

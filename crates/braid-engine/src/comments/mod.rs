@@ -1,0 +1,61 @@
+//! COMMENT ON: comments are set, replaced and removed, by the transaction that runs the statement.
+//!
+//! They are kept beside what they are about ([`braid_storage::CommentSubject`]), but for those on check constraints, which are parts of
+//! definitions of tables. What Braid has no comments on is refused: objects of the system, and columns that every table has.
+//!
+//! | module | contents |
+//! |---|---|
+//! | [`subjects`] | what the name in a statement means |
+//! | [`commented_relations`] | relations, their columns and constraints among them |
+
+mod commented_relations;
+mod subjects;
+
+use std::sync::Arc;
+
+use braid_storage::{AlteredRows, TableDef};
+
+use crate::statement::CommentStatement;
+use crate::statement_context::StatementContext;
+use crate::{EngineError, Outcome};
+use subjects::Subject;
+
+/// `COMMENT ON object IS text`
+///
+/// # Errors
+/// For what does not exist, is of another kind, or has no comments in Braid.
+pub(crate) async fn comment(context: &StatementContext, comment: &CommentStatement) -> Result<Outcome, EngineError> {
+    let text = comment.text.as_deref().filter(|text| !text.is_empty());
+    match Subject::find(context, &context.snapshot(), &comment.object)? {
+        Subject::Stored(subject) => {
+            let set = context.change(|writes, view| {
+                writes.set_comment(view, subject, text);
+                Ok::<_, EngineError>(())
+            });
+            set.await?;
+        }
+        Subject::Check(def, at) => set_on_check(context, &def, at, text).await?,
+        Subject::OtherDatabase => {}
+    }
+    Ok(Outcome::done("COMMENT"))
+}
+
+/// Sets the comment on a check constraint, by its place.
+async fn set_on_check(
+    context: &StatementContext,
+    def: &Arc<TableDef>,
+    at: usize,
+    text: Option<&str>,
+) -> Result<(), EngineError> {
+    context.settle_writes().await?;
+    let states = context.states();
+    let mut checks = def.checks.clone();
+    checks[at].comment = text.map(str::to_owned);
+    let new = TableDef { checks, ..TableDef::clone(def) };
+    if new != **def {
+        context.alter_table(&states, (new, AlteredRows::Kept), |_, _| Ok(())).await?;
+        drop(states);
+        context.keep_changes().await?;
+    }
+    Ok(())
+}
