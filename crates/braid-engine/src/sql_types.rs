@@ -4,6 +4,7 @@
 
 use arrow::datatypes::{DataType as ArrowType, Field};
 use braid_catalog::column_types::column_type_of as column_type_of_sql;
+use braid_sql::SqlType;
 use braid_sql::binder::type_of_syntax;
 use braid_sql::functions::SessionFacts;
 use braid_sql::pg_catalog::TypeId;
@@ -18,7 +19,14 @@ use crate::EngineError;
 /// # Errors
 /// As the binder's for a type in an expression; 0A000 for a type of which no column is.
 pub(crate) fn column_type(data_type: &DataType, session: &dyn SessionFacts) -> Result<ColumnType, EngineError> {
-    let sql_type = type_of_syntax(data_type, session)?;
+    column_type_of_sql_type(type_of_syntax(data_type, session)?)
+}
+
+/// The column type of a type with its modifier.
+///
+/// # Errors
+/// 0A000 for a type of which no column is.
+pub(crate) fn column_type_of_sql_type(sql_type: SqlType) -> Result<ColumnType, EngineError> {
     let is_cut = match sql_type.id {
         TypeId::INTERVAL => sql_type.modifier >= 0,
         // Blanks at its end do not count.
@@ -94,7 +102,6 @@ fn second_digits(digits: u32) -> Option<u8> {
 
 #[cfg(test)]
 mod tests {
-    use braid_sql::SqlType;
     use braid_sql::functions::text_input::ReadingSession;
     use sqlparser::dialect::PostgreSqlDialect;
     use sqlparser::parser::Parser;

@@ -2,7 +2,9 @@
 //!
 //! Such a column becomes one of an integer type that is NOT NULL, whose default takes the next number of a sequence that the column owns.
 
-use braid_base::{SchemaId, TableId};
+use std::sync::Arc;
+
+use braid_base::SchemaId;
 use braid_catalog::object_ids::table_object_id;
 use braid_sql::binder::type_of_syntax;
 use braid_sql::functions::SessionFacts;
@@ -68,6 +70,21 @@ impl OwnSequences {
         Ok(Self { create, sequences })
     }
 
+    /// Adds the sequence of an identity column that is copied, in this place. Its numbers have the bounds of the other one's and are `bigint`, as
+    /// PostgreSQL copies all options but the type.
+    pub fn copy(&mut self, at: usize, usage: SequenceUse, like: &SequenceDef) {
+        let options = vec![
+            SequenceOption::Increment(like.increment.to_string()),
+            SequenceOption::Min(Some(like.min.to_string())),
+            SequenceOption::Max(Some(like.max.to_string())),
+            SequenceOption::Start(like.start.to_string()),
+            SequenceOption::Cache(like.cache.to_string()),
+            SequenceOption::Cycle(like.cycles),
+        ];
+        self.sequences.push(OwnSequence { at, usage, value_type: SequenceType::BigInt, options });
+        self.sequences.sort_by_key(|own| own.at);
+    }
+
     /// Creates the table with its sequences.
     ///
     /// # Errors
@@ -78,7 +95,7 @@ impl OwnSequences {
         view: &Catalog,
         (schema, mut table, constraints): (SchemaId, NewTable, Constraints),
         session: &dyn SessionFacts,
-    ) -> Result<TableId, EngineError> {
+    ) -> Result<Arc<TableDef>, EngineError> {
         let mut defined: Vec<Defined<'_>> = Vec::with_capacity(self.sequences.len());
         for own in &self.sequences {
             let id = writes.new_relation_id();
@@ -94,14 +111,14 @@ impl OwnSequences {
         }
         let def = writes.create_constrained_table(view, (schema, table), constraints)?;
         if defined.is_empty() {
-            return Ok(def.id);
+            return Ok(def);
         }
         writes.change_sequences(view, |changes| {
             for (own, (mut sequence, state)) in defined {
                 (sequence.owner, sequence.schema) = (Some(owner(&def, own)), schema);
                 changes.restart(sequence, state)?;
             }
-            Ok(def.id)
+            Ok(def)
         })
     }
 }

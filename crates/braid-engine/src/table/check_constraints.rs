@@ -18,14 +18,14 @@ use crate::names::fold;
 use crate::statement_context::StatementContext;
 use crate::{EngineError, SqlState};
 
-/// The constraints of a table that is to be created.
+/// The constraints of a table that is to be created: those that are written, and behind them those that LIKE copies with their names.
 ///
 /// # Errors
 /// Those of their conditions, and for a name that comes twice.
 pub(crate) fn checks_of_new_table(
     context: &StatementContext,
     (schema, table): (SchemaId, &NewTable),
-    written: &[WrittenCheck],
+    (written, copied): (&[WrittenCheck], &[CheckDef]),
 ) -> Result<Vec<CheckDef>, EngineError> {
     let NewTable { name, mut columns, primary_key } = table.clone();
     columns.iter_mut().zip(0..).for_each(|(column, id)| column.id = ColumnId(id));
@@ -51,6 +51,11 @@ pub(crate) fn checks_of_new_table(
     for check in written {
         let check = new_check(context, &snapshot, &def, check)?;
         def.checks.push(check);
+    }
+    for like in copied {
+        let written = WrittenCheck { name: Some(like.name.clone()), condition: check_syntax(like)? };
+        let check = new_check(context, &snapshot, &def, &written)?;
+        def.checks.push(CheckDef { comment: like.comment.clone(), ..check });
     }
     Ok(def.checks)
 }

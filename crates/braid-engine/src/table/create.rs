@@ -10,6 +10,7 @@ use super::check_constraints::checks_of_new_table;
 use super::definition::{WrittenConstraints, check_clauses, new_table};
 use super::foreign_keys::{ReferringTable, WrittenForeignKey};
 use super::keys::{PlainKeys, added_keys};
+use super::likes::Likes;
 use crate::bound_parameters::BoundParameters;
 use crate::dml::add_rows;
 use crate::dml::assignment::Assignment;
@@ -39,18 +40,26 @@ pub(crate) async fn create_table(context: &StatementContext, create: &CreateTabl
         return Ok(skipped(context, &name, "CREATE TABLE"));
     }
     let facts = StatementFacts::of(context);
-    let own = OwnSequences::of(create, &name, &facts)?;
-    let (table, WrittenConstraints { keys, checks, foreign_keys }) = new_table(name, &own.create, plain, &facts)?;
+    let likes = Likes::of(context, create)?;
+    let mut own = OwnSequences::of(&likes.create, &name, &facts)?;
+    likes.add_sequences(&mut own);
+    let (mut table, WrittenConstraints { keys, checks, foreign_keys }) =
+        new_table(name, (&own.create, &likes.columns), plain, &facts)?;
+    likes.add_primary_key(&mut table)?;
     if table.columns.is_empty() {
         return Err(EngineError::unsupported("a table without columns is not supported"));
     }
     check_defaults(context, &table.columns)?;
     context.check_lasting(&context.snapshot(), schema, &table.columns)?;
-    let checks = checks_of_new_table(context, (schema, &table), &checks)?;
+    let checks = checks_of_new_table(context, (schema, &table), (&checks, &likes.checks))?;
     let created = context.change(|writes, view| {
-        let keys = added_keys(view, (schema, &table.name), &table.columns, &[], &keys)?;
+        let mut keys = added_keys(view, (schema, &table.name), &table.columns, &[], &keys)?;
+        likes.add_keys(view, (schema, &table), &mut keys);
         let foreign_keys = foreign_keys_of_new_table(context, view, (schema, &table, &keys, &checks), &foreign_keys)?;
-        own.create_table(writes, view, (schema, table, Constraints { checks, keys, foreign_keys }), &facts)
+        let constraints = Constraints { checks, keys, foreign_keys };
+        let def = own.create_table(writes, view, (schema, table, constraints), &facts)?;
+        likes.set_comments(writes, view, &def);
+        Ok::<_, EngineError>(def.id)
     });
     match created.await {
         // Another session has created it meanwhile.

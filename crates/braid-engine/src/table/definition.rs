@@ -4,6 +4,8 @@
 //! ([`super::check_constraints`]). Everything else that would promise something about rows (generated columns) is refused. Identity columns and `serial` are
 //! made plain before (`crate::sequences`).
 
+use std::collections::BTreeMap;
+
 use braid_base::ColumnId;
 use braid_sql::functions::SessionFacts;
 use braid_sql::syntax::spelled_out;
@@ -43,18 +45,21 @@ pub(crate) struct WrittenConstraints {
 }
 
 /// The definition that a CREATE TABLE with columns asks for, and its constraints. Defaults and conditions are not checked yet, and keys
-/// have no names.
+/// have no names. The columns in these places are `copied` instead.
 pub(crate) fn new_table(
     name: String,
-    create: &CreateTable,
+    (create, copied): (&CreateTable, &BTreeMap<usize, ColumnDef>),
     plain: PlainKeys,
     session: &dyn SessionFacts,
 ) -> Result<(NewTable, WrittenConstraints), EngineError> {
     check_clauses(create)?;
     let mut columns = Vec::with_capacity(create.columns.len());
     let mut constraints = WrittenConstraints::default();
-    for column in &create.columns {
-        columns.push(column_def(column, &mut constraints, plain, session)?);
+    for (at, column) in create.columns.iter().enumerate() {
+        columns.push(match copied.get(&at) {
+            Some(copied) => copied.clone(),
+            None => column_def(column, &mut constraints, plain, session)?,
+        });
     }
     for constraint in &create.constraints {
         match constraint {
@@ -208,7 +213,7 @@ mod tests {
     fn define_with(sql: &str, plain: PlainKeys) -> Result<(NewTable, Vec<WrittenKey>), EngineError> {
         let statement = Parser::parse_sql(&PostgreSqlDialect {}, sql).unwrap().remove(0);
         let Statement::CreateTable(create) = statement else { panic!("{sql}") };
-        let defined = new_table("t".to_owned(), &create, plain, &ReadingSession::of_output());
+        let defined = new_table("t".to_owned(), (&create, &BTreeMap::new()), plain, &ReadingSession::of_output());
         defined.map(|(table, constraints)| (table, constraints.keys))
     }
 

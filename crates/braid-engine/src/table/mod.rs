@@ -10,6 +10,7 @@
 //! | [`indexes`] | CREATE, ALTER and DROP INDEX |
 //! | [`storage_parameters`] | WITH (…) of a table |
 //! | [`constraint_names`] | the names of constraints that are written without one |
+//! | [`likes`] | LIKE among the columns of CREATE TABLE |
 //! | [`create`] | CREATE TABLE and CREATE TABLE AS |
 //! | [`alter`] | ALTER TABLE |
 //! | [`drop`] | DROP TABLE |
@@ -25,6 +26,7 @@ mod drop;
 pub(crate) mod foreign_keys;
 mod indexes;
 pub(crate) mod keys;
+mod likes;
 mod storage_parameters;
 mod truncate;
 

@@ -15,6 +15,7 @@
 //! | [`samples`] | TABLESAMPLE |
 //! | [`set_columns`] | the columns that ON DELETE SET NULL sets |
 //! | [`spellings`] | short forms spelt out |
+//! | [`table_likes`] | LIKE among the columns of CREATE TABLE |
 //! | [`tokens`] | tokens as PostgreSQL cuts them |
 //! | [`walk`] | walks over trees |
 //! | [`whole_rows`] | `t.*` as an operand |
@@ -33,6 +34,7 @@ mod rows_from;
 mod samples;
 mod set_columns;
 mod spellings;
+mod table_likes;
 mod tokens;
 pub mod walk;
 mod whole_rows;
@@ -54,6 +56,7 @@ pub use operators::SYMMETRIC;
 pub use rows_from::is_rows_from;
 pub use samples::{SampleSyntax, sample_of};
 pub use set_columns::set_columns;
+pub use table_likes::{LikeOption, LikeOptions, like_of};
 pub use tokens::postgresql_tokens;
 pub use whole_rows::WHOLE_ROW;
 pub use words::is_no_table_name;

@@ -42,7 +42,8 @@ pub fn postgresql_tokens(tokens: Vec<TokenWithSpan>) -> Result<Vec<TokenWithSpan
         read.push(token)?;
     }
     let tokens = super::frame_exclusions::in_names(super::spellings::spelt_out(read.done));
-    let tokens = super::set_columns::as_marks(super::identity_options::in_order(tokens));
+    let tokens = super::identity_options::in_order(tokens);
+    let tokens = super::table_likes::as_columns(super::set_columns::as_marks(tokens));
     let tokens = super::samples::as_calls(super::column_definitions::with_names(tokens));
     let tokens = super::rows_from::as_calls(super::fetch_counts::as_limits(tokens));
     Ok(super::joins::in_parentheses(super::whole_rows::as_columns(tokens)))
