@@ -38,11 +38,12 @@ struct Dependent {
 pub(crate) enum Dropped<'a> {
     /// Tables and views.
     Relations(&'a [TableId]),
-    /// A column of a table, and its name.
-    Column(TableId, ColumnId, &'a str),
+    /// A column of a table, and the generated columns that read it, in the order of the table; with their names.
+    Columns(TableId, &'a [(ColumnId, &'a str)]),
 }
 
-/// The views that are dropped together with something, but for those that are `gone`. With CASCADE the client is told of them.
+/// The views that are dropped together with something, but for those that are `gone`. With CASCADE the client is told of them, and of
+/// columns.
 ///
 /// # Errors
 /// With RESTRICT, if there are some (2BP01).
@@ -55,32 +56,50 @@ pub(crate) fn drop_with(
 ) -> Result<Vec<Arc<ViewDef>>, EngineError> {
     let mut dependents = dependents_of(catalog, dropped);
     dependents.retain(|dependent| gone.iter().all(|view| view.id != dependent.view));
-    if dependents.is_empty() {
+    let generated = match dropped {
+        Dropped::Columns(_, [_, generated @ ..]) => generated,
+        _ => &[],
+    };
+    if dependents.is_empty() && generated.is_empty() {
         return Ok(Vec::new());
     }
     let describe = |id: TableId| described(context, catalog, id);
     if behavior == Behavior::Restrict {
         let of = |Dependent { view, on }: &Dependent| match dropped {
-            Dropped::Column(table, _, column) if *on == table => {
+            Dropped::Columns(table, columns) if *on == table => {
+                let column = read_column(catalog, *view, table, columns);
                 format!("{} depends on {}", describe(*view), described_column(column, &describe(table)))
             }
             _ => format!("{} depends on {}", describe(*view), describe(*on)),
         };
-        let details: Vec<String> = dependents.iter().map(of).collect();
+        let of_column = |(_, name): &(ColumnId, &str)| match dropped {
+            Dropped::Columns(table, [(_, read), ..]) => {
+                let table = describe(table);
+                format!("{} depends on {}", described_column(name, &table), described_column(read, &table))
+            }
+            _ => String::new(),
+        };
+        let details: Vec<String> = generated.iter().map(of_column).chain(dependents.iter().map(of)).collect();
         let message = match dropped {
             Dropped::Relations([only]) => format!("cannot drop {} because other objects depend on it", describe(*only)),
-            Dropped::Column(table, _, column) => {
+            Dropped::Columns(table, [(_, column), ..]) => {
                 let column = described_column(column, &describe(table));
                 format!("cannot drop {column} because other objects depend on it")
             }
-            Dropped::Relations(_) => "cannot drop desired object(s) because other objects depend on them".to_owned(),
+            Dropped::Relations(_) | Dropped::Columns(..) => {
+                "cannot drop desired object(s) because other objects depend on them".to_owned()
+            }
         };
         return Err(EngineError::new(SqlState::DependentObjectsStillExist, message)
             .with_detail(details.join("\n"))
             .with_hint("Use DROP ... CASCADE to drop the dependent objects too."));
     }
-    let cascades: Vec<String> =
-        dependents.iter().map(|dependent| format!("drop cascades to {}", describe(dependent.view))).collect();
+    let columns = generated.iter().map(|(_, name)| match dropped {
+        Dropped::Columns(table, _) => described_column(name, &describe(table)),
+        Dropped::Relations(_) => String::new(),
+    });
+    let all = columns.chain(dependents.iter().map(|dependent| describe(dependent.view)));
+    let cascades: Vec<String> = all.map(|dependent| format!("drop cascades to {dependent}")).collect();
     let message = match &cascades[..] {
         [only] => only.clone(),
         several => format!("drop cascades to {} other objects", several.len()),
@@ -118,9 +137,12 @@ fn dependents_of(catalog: &Catalog, dropped: Dropped<'_>) -> Vec<Dependent> {
             dropped.iter().for_each(|id| find(catalog, *id, None, dropped, &mut found));
             dropped
         }
-        Dropped::Column(table, column, _) => {
-            let views = catalog.views_of(table).filter(|view| view.reads_column(table, column));
-            newest_first(views).into_iter().for_each(|view| find(catalog, view, Some(table), &[], &mut found));
+        Dropped::Columns(table, columns) => {
+            // Those of generated columns come first in the end.
+            for (column, _) in columns {
+                let views = catalog.views_of(table).filter(|view| view.reads_column(table, *column));
+                newest_first(views).into_iter().for_each(|view| find(catalog, view, Some(table), &[], &mut found));
+            }
             &[]
         }
     };
@@ -147,6 +169,14 @@ fn newest_first<'c>(views: impl Iterator<Item = &'c Arc<ViewDef>>) -> Vec<TableI
     let mut views: Vec<TableId> = views.map(|view| view.id).collect();
     views.sort_unstable_by(|a, b| b.cmp(a));
     views
+}
+
+/// The name of the column of a table that a view reads, out of those that are dropped.
+fn read_column<'a>(catalog: &Catalog, view: TableId, table: TableId, dropped: &'a [(ColumnId, &'a str)]) -> &'a str {
+    let view = catalog.view_by_id(view);
+    let is_read = |column: ColumnId| view.is_some_and(|view| view.reads_column(table, column));
+    let mut dropped = dropped.iter();
+    dropped.find(|(column, _)| is_read(*column)).map_or("", |(_, name)| name)
 }
 
 /// A column of a table that is already described, as messages have it.

@@ -8,6 +8,7 @@
 //! | module | contents |
 //! |---|---|
 //! | [`command`] | the syntax tree of one statement |
+//! | [`column_change`] | changes of generated and identity columns as written |
 //! | [`kind`] | what a statement does |
 //! | [`copy_statement`], [`copy_options`] | COPY as written; its options with their defaults |
 //! | [`prepare_statement`] | PREPARE and EXECUTE as written |
@@ -24,6 +25,7 @@
 //! | [`text_template`] | the tokens of a text, with its constants lifted out |
 //! | [`syntax_errors`], [`places`] | errors in PostgreSQL's words; places in the text |
 
+mod column_change;
 mod command;
 mod comment_statement;
 mod constraint_statement;
@@ -58,6 +60,7 @@ use crate::names::{NAME_BYTES_MAX, fold, folded};
 use crate::notices::Notice;
 use crate::statement_limits::{DEPTH_MAX, StatementSize, check_text, check_tokens};
 use crate::{EngineError, SqlState};
+pub(crate) use column_change::ColumnChange;
 pub(crate) use command::Command;
 pub(crate) use comment_statement::{CommentObject, CommentStatement, CommentedRelation};
 pub(crate) use constraint_statement::ConstraintStatement;

@@ -1,17 +1,29 @@
-//! Rows of a table as values: for conditions of rows, and for errors that show a row.
+//! Rows of a table as values, for what is computed of a row and for errors that show one; and values as a column of a table.
 
-use arrow::array::{Array, ArrayRef, AsArray};
-use arrow::datatypes::{
-    Date32Type, Decimal128Type, Float32Type, Float64Type, Int16Type, Int32Type, Int64Type, IntervalMonthDayNanoType,
-    Time64MicrosecondType, TimestampMicrosecondType,
+use std::sync::Arc;
+
+use arrow::array::{
+    Array, ArrayRef, AsArray, BooleanArray, Date32Array, FixedSizeBinaryArray, Float32Array, Float64Array, Int16Array,
+    Int32Array, Int64Array, IntervalMonthDayNanoArray, StringViewArray, Time64MicrosecondArray,
+    TimestampMicrosecondArray,
 };
+use arrow::datatypes::{
+    Date32Type, Decimal128Type, Float32Type, Float64Type, Int16Type, Int32Type, Int64Type, IntervalMonthDayNano,
+    IntervalMonthDayNanoType, Time64MicrosecondType, TimestampMicrosecondType,
+};
+use arrow::error::ArrowError;
 use braid_base::EnumTypeRef;
 use braid_catalog::column_types::sql_type_of;
+use braid_plan::values::Form;
+use braid_plan::values::arrays::ArrayBuilder;
 use braid_plan::values::codec::decode;
 use braid_sql::functions::SessionFacts;
 use braid_sql::values::{EnumValue, Interval, Numeric};
-use braid_sql::{Evaluation, SqlError, Value};
+use braid_sql::{Evaluation, SqlError, SqlState, Value};
 use braid_storage::{ColumnType, TableDef};
+
+use crate::arrow_cast::strict_cast;
+use crate::sent_columns::encoded_array;
 
 /// Bytes of a value that an error shows, as in PostgreSQL.
 const SHOWN_BYTES_MAX: usize = 64;
@@ -63,6 +75,106 @@ pub(crate) fn stored_value(array: &dyn Array, row: usize, column_type: ColumnTyp
         }
         ColumnType::Encoded { .. } => decode(array.as_binary_view().value(row))?,
     })
+}
+
+/// Values of a column of this type, as tables store them.
+///
+/// # Errors
+/// When a value is none of the type, or has no form in which it is stored.
+pub(crate) fn stored_array(values: &[Value], column_type: ColumnType) -> Result<ArrayRef, SqlError> {
+    macro_rules! array {
+        ($array:ty, $variant:ident) => {
+            <$array>::from(present(values, column_type, |value| match value {
+                Value::$variant(value) => Some(*value),
+                _ => None,
+            })?)
+        };
+    }
+    Ok(match column_type {
+        ColumnType::Boolean => Arc::new(array!(BooleanArray, Bool)),
+        ColumnType::SmallInt => Arc::new(array!(Int16Array, Int2)),
+        ColumnType::Integer => Arc::new(array!(Int32Array, Int4)),
+        ColumnType::BigInt => Arc::new(array!(Int64Array, Int8)),
+        ColumnType::Real => Arc::new(array!(Float32Array, Float4)),
+        ColumnType::Double => Arc::new(array!(Float64Array, Float8)),
+        ColumnType::Date => Arc::new(array!(Date32Array, Date)),
+        ColumnType::Time | ColumnType::RoundedTime(_) => Arc::new(array!(Time64MicrosecondArray, Time)),
+        ColumnType::Timestamp | ColumnType::RoundedTimestamp(_) => {
+            Arc::new(array!(TimestampMicrosecondArray, Timestamp).with_data_type(column_type.arrow()))
+        }
+        ColumnType::TimestampTz | ColumnType::RoundedTimestampTz(_) => {
+            Arc::new(array!(TimestampMicrosecondArray, TimestampTz).with_data_type(column_type.arrow()))
+        }
+        ColumnType::Interval => {
+            let intervals = present(values, column_type, |value| match value {
+                Value::Interval(interval) => in_nanoseconds(*interval),
+                _ => None,
+            });
+            Arc::new(IntervalMonthDayNanoArray::from(intervals?))
+        }
+        ColumnType::Enum(_) => {
+            let keys = present(values, column_type, |value| match value {
+                Value::Enum(value) => Some(value.key),
+                _ => None,
+            });
+            Arc::new(Int64Array::from(keys?))
+        }
+        ColumnType::Text | ColumnType::Varchar(_) | ColumnType::UnlimitedVarchar | ColumnType::Name => {
+            Arc::new(StringViewArray::from_iter(texts(values, column_type)?))
+        }
+        ColumnType::Char(_) => {
+            let texts = texts(values, column_type)?.into_iter();
+            // The blanks at the end of a value are not stored.
+            Arc::new(StringViewArray::from_iter(texts.map(|text| text.map(|text| text.trim_end_matches(' ')))))
+        }
+        ColumnType::Uuid => {
+            let uuids = present(values, column_type, |value| match value {
+                Value::Uuid(uuid) => Some(*uuid),
+                _ => None,
+            });
+            let array = FixedSizeBinaryArray::try_from_sparse_iter_with_size(uuids?.into_iter(), 16);
+            Arc::new(array.map_err(broken)?)
+        }
+        ColumnType::Numeric { .. } | ColumnType::Bytea => {
+            let mut formed = ArrayBuilder::new(Form::of_column(column_type));
+            values.iter().try_for_each(|value| formed.add(value))?;
+            strict_cast(&formed.finish(), &column_type.arrow()).map_err(broken)?
+        }
+        ColumnType::Encoded { .. } => encoded_array(values.iter().cloned())?,
+    })
+}
+
+/// What `of` makes of each value, and nothing of nulls.
+fn present<'v, T>(
+    values: &'v [Value],
+    column_type: ColumnType,
+    of: impl Fn(&'v Value) -> Option<T>,
+) -> Result<Vec<Option<T>>, SqlError> {
+    let misfit = |value: &Value| {
+        SqlError::unsupported(format!("{value:?} as a value of a stored column of type {column_type} is not supported"))
+    };
+    let made = values.iter().map(|value| match value {
+        Value::Null => Ok(None),
+        value => of(value).map(Some).ok_or_else(|| misfit(value)),
+    });
+    made.collect()
+}
+
+fn texts(values: &[Value], column_type: ColumnType) -> Result<Vec<Option<&str>>, SqlError> {
+    present(values, column_type, |value| match value {
+        Value::Text(text) => Some(&**text),
+        _ => None,
+    })
+}
+
+/// As it is stored, unless it is too long for that.
+fn in_nanoseconds(interval: Interval) -> Option<IntervalMonthDayNano> {
+    let nanoseconds = interval.us.checked_mul(1000)?;
+    Some(IntervalMonthDayNano::new(interval.months, interval.days, nanoseconds))
+}
+
+fn broken(error: ArrowError) -> SqlError {
+    SqlError::new(SqlState::InternalError, error.to_string())
 }
 
 fn padded(text: &str, length: usize) -> String {

@@ -10,6 +10,7 @@
 //! | [`column_value`] | values of columns from text |
 //! | [`evaluation`] | expressions into values |
 //! | [`row_counts`] | numbers of rows in LIMIT and OFFSET |
+//! | `immutability` | expressions that give the same for ever |
 //! | [`expression`] | expressions with their types |
 //! | [`relation`] | queries as trees of relational operators |
 //! | [`tables`] | what the binder asks about tables |
@@ -35,6 +36,7 @@ pub mod column_value;
 pub mod evaluation;
 pub mod expression;
 pub mod functions;
+mod immutability;
 pub mod input;
 pub mod output;
 pub mod pg_catalog;

@@ -143,6 +143,8 @@ sql_states! {
     NameTooLong = "42622",
     /// The SQL does not parse.
     SyntaxError = "42601",
+    /// Something that a column cannot be.
+    InvalidColumnDefinition = "42611",
     /// A misuse of names: two columns of one name.
     DuplicateColumn = "42701",
     /// A column name that several tables have.

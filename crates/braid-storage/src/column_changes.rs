@@ -27,7 +27,8 @@ pub enum ColumnChange {
     /// Adds a column behind the others. Whatever id it has, it gets one of its own. In rows that are there its value is
     /// [`ColumnDef::missing`].
     Add(ColumnDef),
-    /// Drops the column of this name. A primary key that it is part of is dropped too, and so are check constraints that read it.
+    /// Drops the column of this name. A primary key that it is part of is dropped too, and so are check constraints and generated columns
+    /// that read it.
     Drop(String),
     /// Renames a column.
     Rename {
@@ -77,18 +78,20 @@ impl TableDef {
     /// # Errors
     /// [`ColumnChangeError::Unknown`], [`ColumnChangeError::IsOnly`].
     pub fn without_column(&self, name: &str) -> Result<Self, ColumnChangeError> {
-        let (id, at) = self.named(name)?;
-        if self.columns.len() == 1 {
+        let (id, _) = self.named(name)?;
+        let gone: Vec<ColumnId> = std::iter::once(id).chain(self.generated_from(id).map(|column| column.id)).collect();
+        if self.columns.len() == gone.len() {
             return Err(ColumnChangeError::IsOnly { table: self.name.clone(), column: name.to_owned() });
         }
+        let stays = |columns: &[ColumnId]| !columns.iter().any(|column| gone.contains(column));
         let mut def = self.clone();
-        def.columns.remove(at);
-        if def.primary_key.contains(&id) {
+        def.columns.retain(|column| stays(&[column.id]));
+        if !stays(&def.primary_key) {
             def.primary_key.clear();
         }
-        def.checks.retain(|check| !check.columns.contains(&id));
-        def.keys.retain(|key| !key.columns.contains(&id));
-        def.foreign_keys.retain(|key| !key.columns.contains(&id));
+        def.checks.retain(|check| stays(&check.columns));
+        def.keys.retain(|key| stays(&key.columns));
+        def.foreign_keys.retain(|key| stays(&key.columns));
         Ok(def)
     }
 

@@ -32,6 +32,7 @@
 //! | `memory_segment` | a segment that is in memory instead of a file |
 //! | `missing_segments`, `missing_values` | the values of a column in rows that were there before it |
 //! | `store` | a data directory that is open: its tables |
+//! | `generated_columns` | columns whose values are computed of other columns |
 //! | `column_changes`, `column_change_error` | ALTER TABLE of columns |
 //! | `type_changes` | CREATE, ALTER and DROP TYPE |
 //! | `schemas`, `schema_names` | schemas; those of a state, by name and by id |
@@ -67,6 +68,7 @@ mod deleted_rows;
 mod distinct_sketch;
 mod foreign_key_checks;
 mod foreign_keys;
+mod generated_columns;
 mod key_index;
 mod key_search;
 mod log_file;
@@ -143,7 +145,8 @@ pub use store::{Store, StoreOptions};
 pub use store_error::{DuplicateKey, StoreError, ViolatedReference, ViolatingSide};
 pub use store_shared::{PRIVATE_CHUNKS, PRIVATE_SEQUENCE};
 pub use table::{
-    CHECKS_MAX, CheckDef, ChunkMeta, ColumnDef, FileRange, SegmentMeta, SegmentPlace, TableDef, TableVersion,
+    CHECKS_MAX, CheckDef, ChunkMeta, ColumnDef, FileRange, GenerationDef, SegmentMeta, SegmentPlace, TableDef,
+    TableVersion,
 };
 pub use table_appender::{AppendedRows, TableAppender};
 pub use type_changes::TypeChanges;

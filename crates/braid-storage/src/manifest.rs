@@ -35,7 +35,7 @@
 //! have no numerics without a precision as integers; versions 1 to 3 have no enumerated types; versions 1 to 4 have no deleted
 //! rows, the ids of their columns are the columns' ordinals, and each of their chunks has a segment of each column; versions 1 to
 //! 5 have no check constraints, no enforced keys, no log, no chunks in memory, no schemas but `public`, no sequences and no views; versions
-//! 1 to 6 have no foreign keys and no comments.
+//! 1 to 6 have no generated columns, no foreign keys and no comments.
 //!
 //! Deliberately not done: guessing. A wrong checksum is an error, not a
 //! reason to fall back to an older state: rows whose commit was reported would be gone without a word.
@@ -46,6 +46,7 @@ mod commit_record;
 mod constraint_section;
 mod deleted_rows_section;
 mod foreign_key_section;
+mod generation_section;
 mod missing_value;
 mod scalars;
 mod schema_section;

@@ -36,14 +36,25 @@ pub struct ColumnDef {
     pub default: Option<String>,
     /// The value in rows that were there before the column: in chunks without a segment of it. `None` is null.
     pub missing: Option<Scalar>,
+    /// How its values are computed, if they are: it has no default then.
+    pub generated: Option<GenerationDef>,
 }
 
 impl ColumnDef {
-    /// A column to be added to a table: nullable, without a default, null in rows that are there.
+    /// A column to be added to a table: nullable, without a default, not generated, null in rows that are there.
     pub fn new(name: impl Into<String>, column_type: ColumnType) -> Self {
         let (id, name) = (ColumnId(0), name.into());
-        Self { id, name, column_type, nullable: true, default: None, missing: None }
+        Self { id, name, column_type, nullable: true, default: None, missing: None, generated: None }
     }
+}
+
+/// How the values of a generated column are computed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GenerationDef {
+    /// The expression as SQL text over the names of the table's columns.
+    pub expression: String,
+    /// The columns that it reads, ascending. None of them is generated.
+    pub columns: Vec<ColumnId>,
 }
 
 /// A condition that is false for no row of a table: CHECK.
@@ -117,6 +128,7 @@ impl TableDef {
         }
         self.validate_ids()?;
         self.validate_checks()?;
+        self.validate_generated()?;
         self.validate_keys()?;
         self.validate_foreign_keys()?;
         let mut names = HashSet::new();

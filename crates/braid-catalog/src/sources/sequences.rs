@@ -5,7 +5,7 @@ use braid_sql::pg_catalog::TypeId;
 use braid_sql::{SqlType, Value};
 use braid_storage::{Catalog, CatalogSequence, SequenceDef, SequenceType, SequenceUse};
 
-use super::columns::attribute;
+use super::columns::{attribute, shown_text};
 use crate::named_row::{NamedRow, letter, oid};
 use crate::object_ids::{default_id, table_object_id};
 use crate::sequence_references::references;
@@ -63,7 +63,8 @@ pub(super) fn attributes(catalog: &Catalog) -> impl Iterator<Item = NamedRow> {
     })
 }
 
-/// Sequences depend on the columns that own them, defaults on their columns and on the sequences that they name.
+/// Sequences depend on the columns that own them, defaults on their columns and on the sequences that they name, expressions of generated
+/// columns on the columns that they read.
 pub(super) fn dependencies(catalog: &Catalog) -> Vec<NamedRow> {
     let owned = catalog.sequences().filter_map(|known| {
         let owner = known.definition.owner?;
@@ -75,14 +76,16 @@ pub(super) fn dependencies(catalog: &Catalog) -> Vec<NamedRow> {
     let mut rows: Vec<NamedRow> = owned.collect();
     for table in catalog.tables() {
         for column in &table.def.columns {
-            let Some(default) = &column.default else { continue };
+            let Some(default) = shown_text(column) else { continue };
             if identity_letter(catalog, table.def.id, column.id).is_some() {
                 continue;
             }
             let default_id = (DEFAULT_CLASS_ID, default_id(table.def.id, column.id.0.into()));
-            let of_column = (table_object_id(table.def.id), Value::Int4(i32::from(column.id.0) + 1));
+            let of = |column: ColumnId| (table_object_id(table.def.id), Value::Int4(i32::from(column.0) + 1));
+            let kind = if column.generated.is_some() { b'i' } else { b'a' };
+            let read = column.generated.iter().flat_map(|generated| &generated.columns).map(|read| (of(*read), b'n'));
             let named = references(default).map(|sequence| ((sequence, Value::Int4(0)), b'n'));
-            let all = [(of_column, b'a')].into_iter().chain(named);
+            let all = [(of(column.id), kind)].into_iter().chain(named).chain(read);
             rows.extend(all.map(|(referred, kind)| dependency(default_id, referred, kind)));
         }
     }

@@ -3,18 +3,21 @@
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
 use braid_sql::input::time_zones::TimeZone;
+use braid_sql::pg_catalog::key_words::quote_identifier;
+use braid_storage::TableDef;
 use futures::StreamExt;
 use futures::future::BoxFuture;
 use sqlparser::ast::Query;
 use sqlparser::parser::Parser;
 
+use super::copied_columns;
 use crate::front_end;
 use crate::interrupt::Interrupt;
 use crate::outcome::{CopyOut, CopyRecords, CopySource, RowBatches};
 use crate::output::{BooleanStyle, ColumnOutput};
 use crate::statement::{CopyOptions, CopyStatement, CopySubject, Header, SqlDialect};
 use crate::statement_context::StatementContext;
-use crate::table_names::named_table;
+use crate::table_names::{Named, named_table};
 use crate::{EngineError, Outcome, Statement};
 
 /// The rows of a query on their way into records.
@@ -43,10 +46,15 @@ pub(crate) async fn start(
     options: CopyOptions,
     interrupt: &Interrupt,
 ) -> Result<Outcome, EngineError> {
+    let mut def = None;
     if let CopySubject::Table { name, .. } = &copy.subject {
-        named_table(context, &context.snapshot(), name)?.check_read()?;
+        let named = named_table(context, &context.snapshot(), name)?;
+        if let Named::Table(table) = &named {
+            def = Some(table.clone());
+        }
+        named.check_read()?;
     }
-    let of_table = query_of_table(&copy.subject)?;
+    let of_table = query_of_table(&copy.subject, def.as_deref())?;
     let outcome = front_end::execute_copied(context, statement, of_table, interrupt).await?;
     let Outcome::Rows { schema, stream, .. } = outcome else {
         return Err(EngineError::internal("a query returned no stream of rows"));
@@ -57,13 +65,21 @@ pub(crate) async fn start(
     Ok(Outcome::CopyOut(CopyOut::new(writer)))
 }
 
-/// `COPY t (a, b) TO` is `COPY (SELECT a, b FROM t) TO`: its text, and as a tree. `None` for a query.
-fn query_of_table(subject: &CopySubject) -> Result<Option<(String, Box<Query>)>, EngineError> {
+/// `COPY t (a, b) TO` is `COPY (SELECT a, b FROM t) TO`: its text, and as a tree. Generated columns are left out. `None` for a query.
+fn query_of_table(subject: &CopySubject, def: Option<&TableDef>) -> Result<Option<(String, Box<Query>)>, EngineError> {
     match subject {
         CopySubject::Query(_) => Ok(None),
         CopySubject::Table { name, columns } => {
-            let columns: Vec<String> = columns.iter().map(ToString::to_string).collect();
-            let columns = if columns.is_empty() { "*".to_owned() } else { columns.join(", ") };
+            let is_generated = def.is_some_and(|def| def.columns.iter().any(|column| column.generated.is_some()));
+            let columns: Vec<String> = match def.filter(|_| is_generated) {
+                Some(def) => {
+                    let copied = copied_columns(def, columns)?;
+                    copied.iter().map(|at| quote_identifier(&def.columns[*at].name)).collect()
+                }
+                None if columns.is_empty() => vec!["*".to_owned()],
+                None => columns.iter().map(ToString::to_string).collect(),
+            };
+            let columns = columns.join(", ");
             let text = format!("SELECT {columns} FROM {name}");
             Parser::new(&SqlDialect::for_text(&text))
                 .try_with_sql(&text)

@@ -25,6 +25,7 @@ pub(crate) use copy_file::{TextSource, cannot_open, load_records};
 use std::sync::Arc;
 
 use braid_storage::{TableAppender, TableDef};
+use sqlparser::ast::Ident;
 
 use crate::dml::assignment::Assignment;
 use crate::interrupt::Interrupt;
@@ -85,6 +86,26 @@ pub(crate) async fn execute(
     }
 }
 
+/// The places of the columns that are copied: those that are listed, or all but generated ones.
+///
+/// # Errors
+/// For columns that there are not, and generated ones (42P10).
+fn copied_columns(def: &TableDef, listed: &[Ident]) -> Result<Vec<usize>, EngineError> {
+    let is_generated = |at: &usize| def.columns[*at].generated.is_some();
+    if listed.is_empty() {
+        return Ok((0..def.columns.len()).filter(|at| !is_generated(at)).collect());
+    }
+    let given = columns_named(&def.name, &def.columns, listed)?;
+    match given.iter().find(|at| is_generated(at)) {
+        Some(at) => {
+            let message = format!("column \"{}\" is a generated column", def.columns[*at].name);
+            Err(EngineError::new(SqlState::InvalidColumnReference, message)
+                .with_detail("Generated columns cannot be used in COPY."))
+        }
+        None => Ok(given),
+    }
+}
+
 impl CopyTarget {
     fn of(context: &StatementContext, copy: &CopyStatement) -> Result<Self, EngineError> {
         let CopySubject::Table { name, columns } = &copy.subject else {
@@ -92,11 +113,7 @@ impl CopyTarget {
         };
         let table = named_table(context, &context.snapshot(), name)?.into_copied()?;
         let appender = context.append(&table);
-        let given = if columns.is_empty() {
-            (0..appender.def().columns.len()).collect()
-        } else {
-            columns_named(&table.name, &appender.def().columns, columns)?
-        };
+        let given = copied_columns(appender.def(), columns)?;
         let assignment = Assignment::with_defaults(context, appender.def(), &given)?;
         Ok(Self { appender, assignment, columns: given, columns_given: !columns.is_empty() })
     }

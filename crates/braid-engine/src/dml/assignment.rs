@@ -1,4 +1,4 @@
-//! Rows for a table: PostgreSQL's assignment casts for each column, and defaults for missing columns.
+//! Rows for a table: PostgreSQL's assignment casts for each column, defaults for missing columns, and the values of generated ones.
 
 use std::sync::Arc;
 
@@ -10,6 +10,7 @@ use braid_sql::input::time_zones::TimeZone;
 use braid_storage::TableDef;
 
 use super::defaults::bound_default;
+use super::generated_columns::{ComputedValues, GeneratedColumns};
 use super::row_checks::{RejectedRow, RowChecks};
 use crate::EngineError;
 use crate::conversion::convert;
@@ -25,24 +26,33 @@ pub(crate) struct Assignment {
     zone: TimeZone,
     /// The default of each column; `None` for null.
     defaults: Vec<Option<AssignedExpression>>,
+    /// The columns whose values are computed of the others.
+    generated: GeneratedColumns,
     /// What the rows must satisfy; `None` where there is no session that errors could show them to: then nulls are refused as they come.
     checks: Option<RowChecks>,
 }
 
 impl Assignment {
-    /// An assignment of rows with every column of `def`, in the session's time zone, which checks only nulls.
+    /// An assignment of rows with every column of `def`, generated ones too, in the session's time zone, which checks only nulls.
     pub fn new(def: &Arc<TableDef>, settings: &SettingValues) -> Self {
         let defaults = def.columns.iter().map(|_| None).collect();
-        Self { def: def.clone(), schema: def.arrow_schema(), zone: settings.zone(), defaults, checks: None }
+        let (schema, generated) = (def.arrow_schema(), GeneratedColumns::default());
+        Self { def: def.clone(), schema, zone: settings.zone(), defaults, generated, checks: None }
     }
 
-    /// An assignment of rows with every column of `def`, which checks them.
+    /// The same, which computes the values of some columns.
+    pub fn computing(self, generated: GeneratedColumns) -> Self {
+        Self { generated, ..self }
+    }
+
+    /// An assignment of rows with every column of `def`, which computes generated columns, and checks the rows.
     ///
     /// # Errors
-    /// When a condition cannot be bound any more.
+    /// When a condition or an expression cannot be bound any more.
     pub fn checked(context: &StatementContext, def: &Arc<TableDef>) -> Result<Self, EngineError> {
         let checks = Some(RowChecks::of(context, def)?);
-        Ok(Self { checks, ..Self::new(def, &context.settings()) })
+        let generated = GeneratedColumns::of(context, def)?;
+        Ok(Self { checks, ..Self::new(def, &context.settings()).computing(generated) })
     }
 
     /// An assignment of rows with the columns `given`, which checks them. The other columns get their defaults.
@@ -96,16 +106,33 @@ impl Assignment {
             (None, Some(default)) => self.convert_column(at, &default),
             (None, None) => self.check_nulls(at, new_null_array(&self.def.columns[at].column_type.arrow(), row_count)),
         });
-        let columns = columns.collect::<Result<Vec<_>, _>>()?;
+        let mut columns = columns.collect::<Result<Vec<_>, _>>()?;
+        let failed = self.compute_generated(&mut columns, row_count)?;
+        let sound_count = failed.as_ref().map_or(row_count, |failed| failed.row);
         let rejected = match &self.checks {
-            Some(checks) => checks.rejected(&columns, row_count)?,
+            Some(checks) => checks.rejected(&columns, sound_count)?,
             None => None,
         };
+        let rejected = rejected.or(failed);
         let options = RecordBatchOptions::new().with_row_count(Some(row_count));
         match rejected {
             Some(rejected) => Ok(Err(rejected)),
             None => Ok(Ok(RecordBatch::try_new_with_options(self.schema.clone(), columns, &options)?)),
         }
+    }
+
+    /// Puts the values of generated columns into their places. If those of a row cannot be computed, only the rows before it are left.
+    fn compute_generated(
+        &self,
+        columns: &mut [ArrayRef],
+        row_count: usize,
+    ) -> Result<Option<RejectedRow>, EngineError> {
+        let ComputedValues { columns: computed, failed } = self.generated.compute(&self.def, columns, row_count)?;
+        if let Some(failed) = &failed {
+            columns.iter_mut().for_each(|column| *column = column.slice(0, failed.row));
+        }
+        computed.into_iter().for_each(|(at, values)| columns[at] = values);
+        Ok(failed)
     }
 
     /// The defaults of the columns without an array. Several volatile ones are computed row by row: they may be numbers of one sequence.

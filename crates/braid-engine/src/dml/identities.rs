@@ -1,4 +1,4 @@
-//! Identity columns: which values an INSERT or an UPDATE may store in them.
+//! Identity columns and generated ones: which values an INSERT or an UPDATE may store in them.
 
 use braid_storage::{Catalog, SequenceUse, TableDef};
 
@@ -28,6 +28,7 @@ impl Identities {
     /// # Errors
     /// 428C9
     pub fn check_inserted(&self, def: &TableDef, at: usize, overriding: Option<Overriding>) -> Result<(), EngineError> {
+        check_not_generated(def, at, |name| format!("cannot insert a non-DEFAULT value into column \"{name}\""))?;
         match (self.usage(at), overriding) {
             (Some(SequenceUse::Always), None) => {
                 let name = &def.columns[at].name;
@@ -43,6 +44,7 @@ impl Identities {
     /// # Errors
     /// 428C9
     pub fn check_updated(&self, def: &TableDef, at: usize) -> Result<(), EngineError> {
+        check_not_generated(def, at, |name| format!("column \"{name}\" can only be updated to DEFAULT"))?;
         match self.usage(at) {
             Some(SequenceUse::Always) => {
                 let name = &def.columns[at].name;
@@ -54,6 +56,16 @@ impl Identities {
 
     fn usage(&self, at: usize) -> Option<SequenceUse> {
         self.columns.iter().find(|(place, _)| *place == at).map(|(_, usage)| *usage)
+    }
+}
+
+/// Refuses another value than DEFAULT in a column that is computed of others.
+fn check_not_generated(def: &TableDef, at: usize, message: impl Fn(&str) -> String) -> Result<(), EngineError> {
+    let column = &def.columns[at];
+    match &column.generated {
+        Some(_) => Err(EngineError::new(SqlState::GeneratedAlways, message(&column.name))
+            .with_detail(format!("Column \"{}\" is a generated column.", column.name))),
+        None => Ok(()),
     }
 }
 

@@ -15,6 +15,8 @@
 //! | [`values`] | `VALUES (…), (…)` of literals and parameters, without a plan |
 //! | [`assignment`] | conversion of rows to the columns of a table |
 //! | [`row_checks`] | NOT NULL and CHECK |
+//! | [`generated_columns`] | GENERATED ALWAYS AS: the values of columns that are computed of others |
+//! | [`identities`] | which values may be stored in identity columns and generated ones |
 //! | [`defaults`] | DEFAULT: the values of missing columns |
 
 pub(crate) mod assignment;
@@ -22,6 +24,7 @@ mod changed_rows;
 mod changes;
 pub(crate) mod defaults;
 mod delete;
+pub(crate) mod generated_columns;
 mod identities;
 mod insert;
 mod merge;

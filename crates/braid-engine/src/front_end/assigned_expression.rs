@@ -33,7 +33,7 @@ use braid_catalog::column_types::sql_type_of;
 pub(crate) enum Assigned {
     /// In a row of an INSERT.
     Value,
-    /// After DEFAULT.
+    /// After DEFAULT, and of a generated column.
     Default,
 }
 
@@ -125,7 +125,7 @@ impl AssignedExpression {
 }
 
 /// PostgreSQL's error for an expression that no assignment cast fits.
-fn mismatch(column: &ColumnDef, source: SqlType, assigned: Assigned) -> SqlError {
+pub(super) fn mismatch(column: &ColumnDef, source: SqlType, assigned: Assigned) -> SqlError {
     let what = match assigned {
         Assigned::Value => "expression",
         Assigned::Default => "default expression",

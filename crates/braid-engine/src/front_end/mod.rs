@@ -16,6 +16,8 @@
 //! | [`view_sizes`] | how much views add to a query |
 //! | [`assigned_expression`] | expressions of INSERT and DEFAULT |
 //! | [`row_condition`] | conditions of CHECK |
+//! | [`row_value`] | values of generated columns |
+//! | [`other_session`] | what tells what depends on the session |
 //! | [`stored_rows`] | rows of a table as a table of one statement |
 //! | [`executed_arguments`] | arguments of EXECUTE |
 //! | [`server_facts`] | what the system relations show of the server |
@@ -26,9 +28,11 @@ mod computed_tables;
 mod constant_query;
 mod executed_arguments;
 mod operator_query;
+mod other_session;
 mod returned_query;
 mod returning;
 mod row_condition;
+mod row_value;
 mod server_facts;
 mod session_facts;
 mod snapshot_tables;
@@ -59,6 +63,7 @@ pub(crate) use operator_query::{
 pub(crate) use returned_query::{ReturnedQuery, ReturnedRows};
 pub(crate) use returning::ReturningList;
 pub(crate) use row_condition::RowCondition;
+pub(crate) use row_value::{RowValue, RowsOfValues};
 pub(crate) use session_facts::StatementFacts;
 pub(crate) use statement_tables::StatementTables;
 pub(crate) use stored_query::{

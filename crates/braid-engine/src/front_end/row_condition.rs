@@ -70,7 +70,7 @@ impl RowCondition {
         let evaluation = Evaluation::new(&facts, &[]).with_memory(&memory);
         let found = on_deep_stack(self.size, || {
             for row in 0..row_count {
-                let stored = StoredRow { condition: self, columns, row };
+                let stored = StoredRow { bound: &self.bound, def: &self.def, columns, row };
                 let value = evaluation.in_row(&stored).value(&self.bound.expression)?;
                 memory.clear();
                 if value == Value::Bool(false) {
@@ -85,10 +85,14 @@ impl RowCondition {
 
 /// A row of the table.
 #[derive(Clone, Copy)]
-struct StoredRow<'a> {
-    condition: &'a RowCondition,
-    columns: &'a [ArrayRef],
-    row: usize,
+pub(super) struct StoredRow<'a> {
+    /// What is evaluated over it.
+    pub bound: &'a RowExpression,
+    pub def: &'a TableDef,
+    /// The columns of the table.
+    pub columns: &'a [ArrayRef],
+    /// Its place in them.
+    pub row: usize,
 }
 
 impl std::fmt::Debug for StoredRow<'_> {
@@ -99,12 +103,12 @@ impl std::fmt::Debug for StoredRow<'_> {
 
 impl Row for StoredRow<'_> {
     fn column(&self, column: ColumnId) -> Result<Value, SqlError> {
-        let place = self.condition.bound.columns.iter().find(|(_, own)| *own == column);
+        let place = self.bound.columns.iter().find(|(_, own)| *own == column);
         let (at, _) = place.ok_or_else(|| SqlError::unsupported("a column of another table is not supported here"))?;
-        stored_value(self.columns[*at].as_ref(), self.row, self.condition.def.columns[*at].column_type)
+        stored_value(self.columns[*at].as_ref(), self.row, self.def.columns[*at].column_type)
     }
 
     fn subquery(&self, _: &Subquery, _: &Evaluation<'_>) -> Result<Value, SqlError> {
-        Err(SqlError::unsupported("cannot use subquery in check constraint"))
+        Err(SqlError::unsupported("subqueries over a stored row are not supported"))
     }
 }

@@ -146,6 +146,7 @@ fn taken_out(
     });
     let has = |wanted: fn(&ColumnOption) -> bool| column.options.iter().any(|option| wanted(&option.option));
     let has_default = has(|option| matches!(option, ColumnOption::Default(_)));
+    let is_generated = has(|option| matches!(option, ColumnOption::Generated { .. }));
     let (usage, value_type, options) = match (serial, &mut identities[..]) {
         (None, []) => return Ok(None),
         (_, [_, _, ..]) => {
@@ -156,6 +157,16 @@ fn taken_out(
         }
         (serial, [_]) if has_default || serial.is_some() => {
             let message = format!("both default and identity specified for column \"{name}\" of table \"{table}\"");
+            return syntax(message);
+        }
+        (Some(_), []) if is_generated => {
+            let message =
+                format!("both default and generation expression specified for column \"{name}\" of table \"{table}\"");
+            return syntax(message);
+        }
+        (_, [_]) if is_generated => {
+            let message =
+                format!("both identity and generation expression specified for column \"{name}\" of table \"{table}\"");
             return syntax(message);
         }
         (Some(value_type), []) => {

@@ -72,7 +72,7 @@ pub(crate) fn new_check(
 ) -> Result<CheckDef, EngineError> {
     let mut condition = written.condition.clone();
     let schema = catalog.schema_name(def.schema).unwrap_or_default();
-    condition.rewrite(&mut WithoutTable { schema, table: &def.name });
+    without_table(&mut condition, schema, &def.name);
     let condition = condition_text(&condition)?;
     let given = written.name.clone().unwrap_or_default();
     if constraint_names(def).any(|name| name == given) {
@@ -106,9 +106,19 @@ fn chosen_name(catalog: &Catalog, def: &TableDef, column: Option<&str>) -> Strin
 /// # Errors
 /// When it does not parse.
 pub(crate) fn with_renamed_column(check: &CheckDef, from: &str, to: &str) -> Result<CheckDef, EngineError> {
-    let mut syntax = check_syntax(check)?;
+    let condition = renamed(check_syntax(check)?, from, to).to_string();
+    Ok(CheckDef { condition, ..check.clone() })
+}
+
+/// An expression over the rows of a table in which a column has another name.
+pub(super) fn renamed(mut syntax: Expr, from: &str, to: &str) -> Expr {
     syntax.rewrite(&mut Renamed { from, to });
-    Ok(CheckDef { condition: syntax.to_string(), ..check.clone() })
+    syntax
+}
+
+/// Takes the name of the table away from an expression over its rows.
+pub(super) fn without_table(syntax: &mut Expr, schema: &str, table: &str) {
+    syntax.rewrite(&mut WithoutTable { schema, table });
 }
 
 /// Takes the name of the table away.
@@ -157,7 +167,7 @@ fn written_name(name: &str) -> Ident {
 mod tests {
     use super::*;
 
-    fn renamed(condition: &str, to: &str) -> String {
+    fn condition_renamed(condition: &str, to: &str) -> String {
         let (name, condition, columns) = ("c".to_owned(), condition.to_owned(), Vec::new());
         let check = CheckDef { name, condition, columns, validated: true, comment: None };
         with_renamed_column(&check, "a", to).unwrap().condition
@@ -165,9 +175,9 @@ mod tests {
 
     #[test]
     fn a_condition_follows_the_name_of_its_column() {
-        assert_eq!(renamed("a > 0 AND b < A", "c"), "c > 0 AND b < c");
-        assert_eq!(renamed("\"A\" > a", "My Column"), "\"A\" > \"My Column\"");
-        assert_eq!(renamed("a > 0", "x1"), "x1 > 0");
-        assert_eq!(renamed("lower(a) = 'a'", "select"), "lower(\"select\") = 'a'");
+        assert_eq!(condition_renamed("a > 0 AND b < A", "c"), "c > 0 AND b < c");
+        assert_eq!(condition_renamed("\"A\" > a", "My Column"), "\"A\" > \"My Column\"");
+        assert_eq!(condition_renamed("a > 0", "x1"), "x1 > 0");
+        assert_eq!(condition_renamed("lower(a) = 'a'", "select"), "lower(\"select\") = 'a'");
     }
 }

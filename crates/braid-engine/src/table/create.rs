@@ -9,6 +9,7 @@ use sqlparser::ast::{CreateTable, Ident};
 use super::check_constraints::checks_of_new_table;
 use super::definition::{WrittenConstraints, check_clauses, new_table};
 use super::foreign_keys::{ReferringTable, WrittenForeignKey};
+use super::generated_columns::with_generated_columns;
 use super::keys::{PlainKeys, added_keys};
 use super::likes::Likes;
 use crate::bound_parameters::BoundParameters;
@@ -50,6 +51,7 @@ pub(crate) async fn create_table(context: &StatementContext, create: &CreateTabl
         return Err(EngineError::unsupported("a table without columns is not supported"));
     }
     check_defaults(context, &table.columns)?;
+    let table = with_generated_columns(context, schema, table)?;
     context.check_lasting(&context.snapshot(), schema, &table.columns)?;
     let checks = checks_of_new_table(context, (schema, &table), (&checks, &likes.checks))?;
     let created = context.change(|writes, view| {

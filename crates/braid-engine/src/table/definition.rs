@@ -1,8 +1,8 @@
 //! Conversion of CREATE TABLE's syntax to a table definition.
 //!
 //! Keys are made by [`super::keys`], foreign keys by [`super::foreign_keys`], and conditions of one row (CHECK) are kept as they are written
-//! ([`super::check_constraints`]). Everything else that would promise something about rows (generated columns) is refused. Identity columns and `serial` are
-//! made plain before (`crate::sequences`).
+//! ([`super::check_constraints`]). Generated columns are bound by [`super::generated_columns`]. Identity columns and `serial` are made plain
+//! before (`crate::sequences`).
 
 use std::collections::BTreeMap;
 
@@ -11,11 +11,12 @@ use braid_sql::functions::SessionFacts;
 use braid_sql::syntax::spelled_out;
 use braid_storage::{ColumnDef, KeyKind, NewTable};
 use sqlparser::ast::{
-    CheckConstraint, ColumnDef as SqlColumn, ColumnOption, CreateTable, CreateTableOptions, Expr, Ident,
+    CheckConstraint, ColumnDef as SqlColumn, ColumnOption, CreateTable, CreateTableOptions, Expr, GeneratedAs, Ident,
     TableConstraint,
 };
 
 use super::foreign_keys::WrittenForeignKey;
+use super::generated_columns::written_generation;
 use super::keys::{PlainKeys, WrittenKey};
 use super::storage_parameters::check_parameters;
 use crate::names::fold;
@@ -58,7 +59,7 @@ pub(crate) fn new_table(
     for (at, column) in create.columns.iter().enumerate() {
         columns.push(match copied.get(&at) {
             Some(copied) => copied.clone(),
-            None => column_def(column, &mut constraints, plain, session)?,
+            None => column_def((&name, column), &mut constraints, plain, session)?,
         });
     }
     for constraint in &create.constraints {
@@ -114,19 +115,26 @@ pub(crate) fn check_clauses(create: &CreateTable) -> Result<(), EngineError> {
 }
 
 pub(crate) fn column_def(
-    column: &SqlColumn,
+    (table, column): (&str, &SqlColumn),
     constraints: &mut WrittenConstraints,
     plain: PlainKeys,
     session: &dyn SessionFacts,
 ) -> Result<ColumnDef, EngineError> {
     let name = fold(&column.name);
     let mut nullable = true;
-    let mut default = None;
+    let (mut default, mut generated) = (None, None);
     for option in &column.options {
         match &option.option {
             ColumnOption::Null => {}
             ColumnOption::NotNull => nullable = false,
             ColumnOption::Default(expr) => default = Some(default_text(expr, session)?),
+            ColumnOption::Generated { generation_expr: Some(expr), generated_as: GeneratedAs::ExpStored, .. } => {
+                if generated.replace(written_generation(expr)?).is_some() {
+                    let message =
+                        format!("multiple generation clauses specified for column \"{name}\" of table \"{table}\"");
+                    return Err(EngineError::new(SqlState::SyntaxError, message));
+                }
+            }
             ColumnOption::PrimaryKey(key) => {
                 nullable = false;
                 let key = WrittenKey::primary(key, plain)?;
@@ -145,7 +153,7 @@ pub(crate) fn column_def(
             }
             ColumnOption::Identity(_) | ColumnOption::Generated { .. } => {
                 return Err(EngineError::unsupported(format!(
-                    "column \"{name}\": generated columns are not supported; INSERT or COPY must provide the values"
+                    "column \"{name}\": columns that are generated in this way are not supported"
                 )));
             }
             other => {
@@ -153,7 +161,12 @@ pub(crate) fn column_def(
             }
         }
     }
-    Ok(ColumnDef { nullable, default, ..ColumnDef::new(name, column_type(&column.data_type, session)?) })
+    if default.is_some() && generated.is_some() {
+        let message =
+            format!("both default and generation expression specified for column \"{name}\" of table \"{table}\"");
+        return Err(EngineError::new(SqlState::SyntaxError, message));
+    }
+    Ok(ColumnDef { nullable, default, generated, ..ColumnDef::new(name, column_type(&column.data_type, session)?) })
 }
 
 /// A CHECK with its name.

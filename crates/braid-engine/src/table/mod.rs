@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`definition`] | CREATE TABLE's syntax into a definition, and what is refused in it |
 //! | [`check_constraints`] | CHECK: names, and texts that follow their columns |
+//! | [`generated_columns`] | GENERATED ALWAYS AS: texts that follow their columns |
 //! | [`keys`] | PRIMARY KEY and UNIQUE |
 //! | [`foreign_keys`] | FOREIGN KEY: names, what they refer to, and what is dropped with that |
 //! | [`constraint_times`] | SET CONSTRAINTS, ALTER CONSTRAINT |
@@ -24,6 +25,7 @@ mod create;
 pub(crate) mod definition;
 mod drop;
 pub(crate) mod foreign_keys;
+pub(crate) mod generated_columns;
 mod indexes;
 pub(crate) mod keys;
 mod likes;

@@ -33,6 +33,8 @@ pub(super) enum Clause {
     Update,
     /// The condition of a CHECK.
     Check,
+    /// The expression of a generated column.
+    Generation,
     /// A condition of MERGE.
     MergeWhen,
     /// The list of RETURNING.
@@ -63,6 +65,7 @@ impl Clause {
             Self::ExecuteArgument => "EXECUTE parameters",
             Self::Update => "UPDATE",
             Self::Check => "check constraints",
+            Self::Generation => "column generation expressions",
             Self::MergeWhen => "MERGE WHEN conditions",
             Self::Returning => "RETURNING",
         }

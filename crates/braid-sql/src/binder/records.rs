@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use sqlparser::ast::{AccessExpr, Expr, Ident};
 
+use super::clause::Clause;
 use super::places::Place;
 use super::query::scope::ScopeRelation;
 use super::{Binder, Placed, fold, truth, unnested, without_parentheses};
@@ -112,6 +113,11 @@ impl<'a> Binder<'a> {
 
     /// The row of a relation, null where an outer join found none.
     pub(super) fn relation_row(&self, relation: &ScopeRelation, origin: Origin) -> Result<Expression, SqlError> {
+        if self.clause == Clause::Generation {
+            let message = "cannot use whole-row variable in column generation expression";
+            return Err(SqlError::new(SqlState::InvalidObjectDefinition, message)
+                .with_detail("This would cause the generated column to depend on its own value."));
+        }
         let presence = relation.presence;
         let presence = presence.ok_or_else(|| SqlError::unsupported("rows of this relation are not supported"))?;
         let field = |name: &str, sql_type| RecordField { name: name.into(), sql_type };

@@ -5,6 +5,7 @@
 //! | module | contents |
 //! |---|---|
 //! | [`chains`] | long chains of operators as shallow trees |
+//! | [`column_changes`] | changes of generated and identity columns in ALTER TABLE |
 //! | [`column_definitions`] | definitions of columns behind AS |
 //! | [`dialect`] | the dialect, with a bound on the time of reading |
 //! | [`fetch_counts`] | computed numbers of rows in FETCH |
@@ -22,6 +23,7 @@
 //! | [`words`] | words of PostgreSQL's grammar |
 
 mod chains;
+mod column_changes;
 mod column_definitions;
 mod dialect;
 mod fetch_counts;
@@ -46,6 +48,7 @@ use sqlparser::tokenizer::Tokenizer;
 
 pub(crate) use chains::last_operand;
 pub use chains::{CHAIN_OPERANDS_MIN, Chains, links_of, spelled_out};
+pub use column_changes::column_change;
 pub use column_definitions::is_unnamed;
 pub use dialect::SqlDialect;
 pub use fetch_counts::fetch_count;

@@ -11,6 +11,7 @@
 //!   (`column_definitions`), joins on the right side of joins and names of joins
 //!   (`joins`) become what the parser reads.
 //! - TABLESAMPLE has a call behind it (`samples`).
+//! - DROP EXPRESSION and changes of identity columns are defaults (`column_changes`).
 //! - `t.*` is a column where an expression stands (`whole_rows`).
 //! - `U&'…' UESCAPE '!'` is refused: the tokenizer has decoded the literal already.
 
@@ -42,7 +43,7 @@ pub fn postgresql_tokens(tokens: Vec<TokenWithSpan>) -> Result<Vec<TokenWithSpan
         read.push(token)?;
     }
     let tokens = super::frame_exclusions::in_names(super::spellings::spelt_out(read.done));
-    let tokens = super::identity_options::in_order(tokens);
+    let tokens = super::column_changes::as_defaults(super::identity_options::in_order(tokens));
     let tokens = super::table_likes::as_columns(super::set_columns::as_marks(tokens));
     let tokens = super::samples::as_calls(super::column_definitions::with_names(tokens));
     let tokens = super::rows_from::as_calls(super::fetch_counts::as_limits(tokens));

@@ -28,9 +28,10 @@
 //! | 1 | type: 1 boolean, 2 smallint, 3 integer, 4 bigint, 5 real, 6 double, 7 numeric, 8 text, 9 varchar, 10 char, 11 date, 12 timestamp, 13 timestamptz, 14 interval, 15 bytea, 16 uuid, 17 time, 18 name, 19 varchar without a limit, 20 values as bytes of the front end, 21 time(n), 22 timestamp(n), 23 timestamptz(n), from version 4 on 24 an enumerated type |
 //! | 4 | its parameter: numeric `precision + 256 * scale`, varchar and char their limit in characters, bytes of the front end the oid of their type, times and timestamps their digits of a second, 0 to 6, an enumerated type its oid, otherwise 0 |
 //! | 4 | for bytes of the front end only: the type's modifier, signed |
-//! | 1 | bit 0: nullable; bit 1: has a default; from version 5 on, bit 2: has a missing value |
+//! | 1 | bit 0: nullable; bit 1: has a default; from version 5 on, bit 2: has a missing value; from version 7 on, bit 3: is generated |
 //! | string | the default's SQL text, if it has one |
 //! | | the missing value, if it has one, in the form of `missing_value` |
+//! | | how it is generated, if it is, in the form of `generation_section` |
 //!
 //! Chunk, followed by its segment entries in column order: one for each column in the file, or of a chunk in memory one for each
 //! column:
@@ -65,6 +66,7 @@ use super::byte_reader::ByteReader;
 use super::constraint_section::{put_checks, put_keys, take_checks, take_keys};
 use super::deleted_rows_section::{put_deleted_rows, take_deleted_rows};
 use super::foreign_key_section::{put_foreign_keys, take_foreign_keys};
+use super::generation_section::{put_generation, take_generation};
 use super::missing_value::{put_missing_value, take_missing_value};
 use super::scalars::{is_of, put_scalar, take_scalar};
 use super::sketch_section::{put_sketch, take_sketch};
@@ -92,6 +94,7 @@ const ENCODED: u8 = 20;
 const NULLABLE: u8 = 1;
 const HAS_DEFAULT: u8 = 2;
 const HAS_MISSING: u8 = 4;
+const IS_GENERATED: u8 = 8;
 const HAS_MIN: u8 = 1;
 const HAS_MAX: u8 = 2;
 const EXACT: u8 = 4;
@@ -117,6 +120,9 @@ const KEYS_SINCE: u32 = 6;
 
 /// The first version with foreign keys.
 const FOREIGN_KEYS_SINCE: u32 = 7;
+
+/// The first version with generated columns.
+const GENERATED_SINCE: u32 = 7;
 
 /// The first version with chunks in memory.
 const MEMORY_CHUNKS_SINCE: u32 = 6;
@@ -266,18 +272,23 @@ fn put_column(out: &mut Vec<u8>, column: &ColumnDef) {
     if let ColumnType::Encoded { modifier, .. } = column.column_type {
         out.extend_from_slice(&modifier.to_le_bytes());
     }
-    out.push(nullable | has_default | has_missing);
+    let is_generated = if column.generated.is_some() { IS_GENERATED } else { 0 };
+    out.push(nullable | has_default | has_missing | is_generated);
     if let Some(default) = &column.default {
         put_string(out, default);
     }
     if let Some(missing) = &column.missing {
         put_missing_value(out, missing);
     }
+    if let Some(generated) = &column.generated {
+        put_generation(out, generated);
+    }
 }
 
 /// Reads the column that is the `at`-th of its table.
 fn take_column(reader: &mut ByteReader<'_>, at: u16, version: u32) -> Result<ColumnDef, ManifestError> {
     let (id, may_lack) = if version < COLUMN_IDS_SINCE { (at, 0) } else { (reader.u16()?, HAS_MISSING) };
+    let may_be_generated = if version < GENERATED_SINCE { 0 } else { IS_GENERATED };
     let name = reader.string()?;
     let (tag, parameter) = (reader.u8()?, reader.u32()?);
     let column_type = match tag {
@@ -288,7 +299,7 @@ fn take_column(reader: &mut ByteReader<'_>, at: u16, version: u32) -> Result<Col
         return Err(reader.malformed(format!("column \"{name}\" has type {tag} with parameter {parameter}")));
     };
     let flags = reader.u8()?;
-    if flags & !(NULLABLE | HAS_DEFAULT | may_lack) != 0 {
+    if flags & !(NULLABLE | HAS_DEFAULT | may_lack | may_be_generated) != 0 {
         return Err(reader.malformed(format!("column \"{name}\" has flags {flags:#04x}")));
     }
     let default = if flags & HAS_DEFAULT != 0 { Some(reader.string()?) } else { None };
@@ -296,8 +307,9 @@ fn take_column(reader: &mut ByteReader<'_>, at: u16, version: u32) -> Result<Col
         0 => None,
         _ => Some(take_missing_value(reader, column_type.physical())?),
     };
+    let generated = if flags & IS_GENERATED != 0 { Some(take_generation(reader)?) } else { None };
     let nullable = flags & NULLABLE != 0;
-    Ok(ColumnDef { id: ColumnId(id), name, column_type, nullable, default, missing })
+    Ok(ColumnDef { id: ColumnId(id), name, column_type, nullable, default, missing, generated })
 }
 
 fn type_code(column_type: ColumnType) -> (u8, u32) {

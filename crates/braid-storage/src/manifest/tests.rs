@@ -13,6 +13,7 @@ use crate::{
 mod columns;
 mod comments;
 mod foreign_keys;
+mod generated;
 mod keys;
 mod old_versions;
 mod records;
@@ -173,6 +174,7 @@ fn random_manifest(random: &mut SeededRandom) -> Manifest {
     }
     tables.iter_mut().for_each(|table| table.def.keys = keys::random_keys(&table.def, random));
     foreign_keys::add_random_foreign_keys(&mut tables, random);
+    tables.iter_mut().for_each(|table| generated::generate(&mut table.def, random));
     let next_ids = NextIds { table: NEXT_IDS.table + 10_000, type_oid: FIRST_TYPE_OID + 400, ..NEXT_IDS };
     let mut sequences: Vec<_> =
         (0..random.below(4) as u32).map(|i| sequences::random_sequence(2 * i, random)).collect();

@@ -18,6 +18,8 @@ pub(super) enum NewValues {
     Using(Expr),
     /// The default of a new column, for each row.
     Default(Expr),
+    /// Those of a new column that is generated, computed of the new values of the others.
+    Generated,
 }
 
 /// A table on its way to another definition.
@@ -84,6 +86,11 @@ impl AlteredTable {
     /// Whether rows are to be written again.
     pub fn is_rewritten(&self) -> bool {
         !self.new_values.is_empty() || self.has_deleted_nulls
+    }
+
+    /// Whether the values of a column are computed of the new values of others.
+    pub(super) fn is_computed(&self, column: ColumnId) -> bool {
+        matches!(self.new_values.get(&column), Some(NewValues::Generated))
     }
 
     /// Whether it gets keys that its rows are not known to differ in, or to refer to.

@@ -3,6 +3,7 @@
 //! A default that is the same for all rows (also `now()`) is computed once, and becomes the value of the new column in rows that are
 //! there: PostgreSQL's fast default. One that may differ from row to row rewrites them.
 
+use braid_sql::syntax::column_change;
 use braid_storage::{Scalar, missing_value_of};
 use sqlparser::ast::{AlterColumnOperation, ColumnDef as SqlColumn, Expr};
 
@@ -13,7 +14,9 @@ use crate::dml::defaults::{bound_default, default_syntax};
 use crate::front_end::StatementFacts;
 use crate::notices::Notice;
 use crate::sequences::check_owns_no_sequence;
+use crate::statement::ColumnChange;
 use crate::statement_context::StatementContext;
+use crate::table::Missing;
 use crate::table::check_constraints::with_renamed_column;
 use crate::table::definition::{WrittenConstraints, column_def, default_text};
 use crate::table::keys::PlainKeys;
@@ -43,7 +46,7 @@ impl AlteredTable {
         let plain = PlainKeys::of(&context.settings());
         let facts = StatementFacts::of(context);
         check_owns_no_sequence(written)?;
-        let column = column_def(written, &mut constraints, plain, &facts)?;
+        let column = column_def((&self.def.name, written), &mut constraints, plain, &facts)?;
         let name = column.name.clone();
         if if_not_exists && self.def.column(&name).is_some() {
             let what = format!("column \"{name}\" of relation \"{}\" already exists", self.def.name);
@@ -53,6 +56,7 @@ impl AlteredTable {
         check_name(&name)?;
         let is_not_null = !column.nullable;
         self.def = self.def.with_added_column(column).map_err(store_error)?;
+        self.generate_last(context)?;
         let old_rows = self.old_rows(context)?;
         let column = self.column(&name)?;
         let id = column.id;
@@ -108,7 +112,7 @@ impl AlteredTable {
             context.raise(Notice::skipping(SqlState::SuccessfulCompletion, &what));
             return Ok(());
         }
-        self.drop_views_of(context, name, behavior)?;
+        self.drop_readers_of(context, name, behavior)?;
         self.release_column(context, name, behavior)?;
         self.def = self.def.without_column(name).map_err(store_error)?;
         Ok(())
@@ -125,7 +129,7 @@ impl AlteredTable {
             *check = with_renamed_column(check, from, to)?;
         }
         self.def = def;
-        Ok(())
+        self.rename_in_generations(from, to)
     }
 
     /// `ALTER [COLUMN] …`
@@ -136,19 +140,41 @@ impl AlteredTable {
         change: &AlterColumnOperation,
     ) -> Result<(), EngineError> {
         use AlterColumnOperation as Change;
+        if let Change::SetDefault { value } = change
+            && let Some(text) = column_change(value)
+        {
+            return self.change_column(context, name, &ColumnChange::parse(text)?);
+        }
         if !matches!(change, Change::SetNotNull) {
             self.check_no_identity(context, name)?;
         }
         match change {
             Change::SetNotNull => self.forbid_nulls(name),
             Change::DropNotNull => self.allow_nulls(name),
-            Change::SetDefault { value } => self.set_default(context, name, value),
+            Change::SetDefault { value } => {
+                self.check_not_generated(name, None)?;
+                self.set_default(context, name, value)
+            }
             Change::DropDefault => {
+                self.check_not_generated(name, Some("Use ALTER TABLE ... ALTER COLUMN ... DROP EXPRESSION instead."))?;
                 self.column(name)?.default = None;
                 Ok(())
             }
             Change::SetDataType { data_type, using, .. } => self.set_type(context, name, data_type, using.as_ref()),
             Change::AddGenerated { .. } => Err(EngineError::unsupported("identity columns are not supported")),
+        }
+    }
+
+    /// What else is changed of a column.
+    fn change_column(
+        &mut self,
+        context: &StatementContext,
+        name: &str,
+        change: &ColumnChange,
+    ) -> Result<(), EngineError> {
+        match change {
+            ColumnChange::DropExpression { if_exists } => self.drop_expression(context, name, Missing::of(*if_exists)),
+            ColumnChange::Identity => Err(EngineError::unsupported("changes of identity columns are not supported")),
         }
     }
 

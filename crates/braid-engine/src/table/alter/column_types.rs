@@ -31,11 +31,14 @@ impl AlteredTable {
             return Err(EngineError::unsupported(format!("cannot alter type of column \"{name}\" twice")));
         }
         let new = column_type(data_type, &StatementFacts::of(context))?;
+        self.check_type_of_generation(name, using.is_some())?;
         self.check_unread(context, name)?;
         let column = self.column(name)?;
+        let before = column.clone();
         let old = std::mem::replace(&mut column.column_type, new);
         cast_default(column, old)?;
         let column = column.clone();
+        self.cast_generation(context, &before)?;
         if self.def.unique_keys().any(|key| key.columns.contains(&id)) {
             check_key_type(name, &column)?;
         }
@@ -47,6 +50,8 @@ impl AlteredTable {
             None => NewValues::Cast,
         };
         self.recheck(context, name)?;
+        // All rows will have values of the new type.
+        self.column(name)?.missing = None;
         self.new_values.insert(id, values);
         Ok(())
     }
@@ -88,7 +93,7 @@ fn cast_default(column: &mut ColumnDef, old: ColumnType) -> Result<(), EngineErr
     Ok(())
 }
 
-fn is_string(syntax: &Expr) -> bool {
+pub(super) fn is_string(syntax: &Expr) -> bool {
     match syntax {
         Expr::Nested(inner) => is_string(inner),
         Expr::Value(value) => value.value.clone().into_string().is_some(),

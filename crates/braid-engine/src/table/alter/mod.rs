@@ -13,8 +13,9 @@
 //! | [`constraint_actions`] | ADD, DROP, RENAME and VALIDATE of constraints |
 //! | [`foreign_keys`] | FOREIGN KEY of a table that is there |
 //! | [`column_types`] | ALTER COLUMN … TYPE |
+//! | [`generated_columns`] | DROP EXPRESSION, and what becomes of generated columns |
 //! | [`other_relations`] | ALTER TABLE of views and sequences |
-//! | [`view_columns`] | columns that views read |
+//! | [`view_columns`] | columns that views and generated columns read |
 //! | [`rewriting`] | the rows with their new values |
 
 mod altered_table;
@@ -22,6 +23,7 @@ mod column_actions;
 mod column_types;
 mod constraint_actions;
 mod foreign_keys;
+mod generated_columns;
 mod other_relations;
 mod passes;
 mod rewriting;

@@ -1,5 +1,6 @@
 //! ALTER TABLE of what is no table: PostgreSQL renames any relation with it, and refuses the actions that only tables have.
 
+use braid_sql::syntax::column_change;
 use sqlparser::ast::{AlterColumnOperation, AlterTableOperation};
 
 use crate::statement_context::StatementContext;
@@ -49,8 +50,19 @@ fn action_of_tables(action: &AlterTableOperation) -> Option<&'static str> {
             Change::DropNotNull => Some("ALTER COLUMN ... DROP NOT NULL"),
             Change::SetDataType { .. } => Some("ALTER COLUMN ... SET DATA TYPE"),
             Change::AddGenerated { .. } => Some("ALTER COLUMN ... ADD IDENTITY"),
-            Change::SetDefault { .. } | Change::DropDefault => None,
+            Change::SetDefault { value } => column_change(value).map(words_of_change),
+            Change::DropDefault => None,
         },
         _ => None,
+    }
+}
+
+fn words_of_change(change: &str) -> &'static str {
+    let change = change.to_ascii_lowercase();
+    let words: Vec<&str> = change.split_whitespace().take(2).collect();
+    match words[..] {
+        ["drop", "expression"] => "ALTER COLUMN ... DROP EXPRESSION",
+        ["drop", "identity"] => "ALTER COLUMN ... DROP IDENTITY",
+        _ => "ALTER COLUMN ... SET",
     }
 }

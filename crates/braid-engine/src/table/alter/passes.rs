@@ -1,6 +1,7 @@
 //! The actions of an ALTER TABLE in the order in which PostgreSQL takes them, whatever their order in the statement.
 
-use sqlparser::ast::{AlterColumnOperation, AlterTableOperation};
+use braid_sql::syntax::column_change;
+use sqlparser::ast::{AlterColumnOperation, AlterTableOperation, Expr};
 
 use crate::{EngineError, SqlState};
 
@@ -42,12 +43,19 @@ fn pass_of(action: &AlterTableOperation) -> Pass {
         Action::AddConstraint { .. } => Pass::AddConstraint,
         Action::AlterColumn { op, .. } => match op {
             Change::DropNotNull | Change::DropDefault => Pass::Drop,
+            Change::SetDefault { value } if is_drop(value) => Pass::Drop,
             Change::SetDataType { .. } => Pass::AlterType,
             Change::SetNotNull => Pass::ColumnAttributes,
             Change::SetDefault { .. } | Change::AddGenerated { .. } => Pass::Other,
         },
         _ => Pass::Other,
     }
+}
+
+/// Whether a default stands for DROP EXPRESSION or DROP IDENTITY.
+fn is_drop(default: &Expr) -> bool {
+    let first = |change: &str| change.split_whitespace().next().map(str::to_ascii_lowercase);
+    column_change(default).and_then(first).as_deref() == Some("drop")
 }
 
 #[cfg(test)]

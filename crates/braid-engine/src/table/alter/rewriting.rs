@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use arrow::array::Array;
+use arrow::array::{Array, ArrayRef};
 use arrow::record_batch::RecordBatch;
+use braid_base::ColumnId;
 use braid_sql::syntax::{SqlDialect, parser_of};
 use braid_sql::tables::{ROW_IDS, changed_table_schema};
 use braid_storage::{AlteredRows, ColumnChangeError, ColumnDef, ColumnType, TableDef};
@@ -15,6 +16,7 @@ use super::altered_table::{AlteredTable, NewValues, store_error};
 use super::column_types::check_cast_default;
 use crate::bound_parameters::BoundParameters;
 use crate::dml::assignment::Assignment;
+use crate::dml::generated_columns::GeneratedColumns;
 use crate::dml::row_checks::RowChecks;
 use crate::front_end::{self, StoredIn};
 use crate::statement_context::StatementContext;
@@ -50,14 +52,20 @@ pub(super) async fn altered_rows(
     for column in def.columns.iter().filter(|column| altered.new_values.contains_key(&column.id)) {
         check_cast_default(context, column)?;
     }
-    let assignment = Assignment::new(&def, &context.settings());
+    let computed = GeneratedColumns::at(context, &def, |at| altered.is_computed(def.columns[at].id))?;
+    // Nulls are refused here, in the words of ALTER TABLE.
+    let nullable = Arc::new(with_nulls(&def));
+    let assignment = Assignment::new(&nullable, &context.settings()).computing(computed);
     let sources: Vec<Option<usize>> = (1..=def.columns.len()).map(Some).collect();
     let checks = RowChecks::of(context, &def)?;
     let mut appender = altered.is_rewritten().then(|| context.append(&def));
     while let Some(batch) = rows.next().await {
         let batch = batch?;
-        check_nulls(&def, &batch)?;
+        // The first column is the identity of the rows.
+        check_nulls(&def, &batch.columns()[1..], |id| !altered.is_computed(id))?;
         let batch = assignment.convert(&batch, &sources)?;
+        check_nulls(&def, batch.columns(), |id| altered.is_computed(id))?;
+        let batch = RecordBatch::try_new(def.arrow_schema(), batch.columns().to_vec())?;
         if let Some(name) = checks.violated(&altered.unverified, &batch)? {
             return Err(violated(&context.schema_name(def.schema), &def.name, name));
         }
@@ -76,10 +84,16 @@ fn violated(schema: &str, table: &str, name: &str) -> EngineError {
     EngineError::new(SqlState::CheckViolation, message).about_constraint(schema, table, name)
 }
 
-/// Checks that columns without nulls have none. The first column of a batch is the identity of its rows.
-fn check_nulls(def: &TableDef, batch: &RecordBatch) -> Result<(), EngineError> {
-    let columns = def.columns.iter().zip(&batch.columns()[1..]);
-    match columns.into_iter().find(|(column, values)| !column.nullable && values.null_count() > 0) {
+/// The definition, whose columns may have nulls.
+fn with_nulls(def: &TableDef) -> TableDef {
+    let nullable = |column: &ColumnDef| ColumnDef { nullable: true, ..column.clone() };
+    TableDef { columns: def.columns.iter().map(nullable).collect(), ..def.clone() }
+}
+
+/// Checks that those of the columns without nulls have none that are meant.
+fn check_nulls(def: &TableDef, columns: &[ArrayRef], is_meant: impl Fn(ColumnId) -> bool) -> Result<(), EngineError> {
+    let mut columns = def.columns.iter().zip(columns).filter(|(column, _)| is_meant(column.id));
+    match columns.find(|(column, values)| !column.nullable && values.null_count() > 0) {
         Some((column, _)) => {
             let (table, column) = (def.name.clone(), column.name.clone());
             Err(store_error(ColumnChangeError::ContainsNulls { table, column }))
@@ -152,7 +166,7 @@ fn in_words_of_alter(error: EngineError, altered: &AlteredTable) -> EngineError 
                 ),
                 "You might need to add an explicit cast.".to_owned(),
             ),
-            NewValues::Default(_) => return None,
+            NewValues::Default(_) | NewValues::Generated => return None,
         };
         let is_of = error.message().starts_with(&format!("column \"{}\" is of type", column.name));
         is_of.then(|| EngineError::new(SqlState::DatatypeMismatch, message).with_hint(hint))

@@ -1,24 +1,28 @@
-//! Columns that views read: they are dropped with these views or not at all, and keep their types.
+//! Columns that views and generated columns read: they are dropped with these or not at all, and keep their types.
 
 use crate::dependents::{Behavior, Dropped, described, drop_with};
 use crate::statement_context::StatementContext;
 use crate::{EngineError, SqlState};
+use braid_base::ColumnId;
 
 use super::altered_table::AlteredTable;
 
 impl AlteredTable {
-    /// Lets the views go that read a column.
+    /// Lets the views go that read a column, or a generated column that reads it. The generated columns go with the column.
     ///
     /// # Errors
     /// With RESTRICT, if there are some (2BP01).
-    pub(super) fn drop_views_of(
+    pub(super) fn drop_readers_of(
         &mut self,
         context: &StatementContext,
         name: &str,
         behavior: Behavior,
     ) -> Result<(), EngineError> {
         let Some((column, _)) = self.def.column(name) else { return Ok(()) };
-        let dropped = Dropped::Column(self.def.id, column, name);
+        let generated = self.generated_from(column);
+        let columns: Vec<(ColumnId, &str)> =
+            std::iter::once((column, name)).chain(generated.iter().map(|(id, name)| (*id, name.as_str()))).collect();
+        let dropped = Dropped::Columns(self.def.id, &columns);
         let views = drop_with(context, self.catalog(), dropped, &self.dropped_views, behavior)?;
         self.dropped_views.extend(views);
         Ok(())

@@ -313,7 +313,7 @@ impl<'a> Binder<'a> {
             }
         }
         if SYSTEM_COLUMNS.contains(&name) {
-            return Err(SqlError::unsupported("system columns are not supported"));
+            return Err(self.system_column(name));
         }
         let error = SqlError::new(SqlState::UndefinedColumn, format!("column \"{name}\" does not exist"));
         let mut hidden =
@@ -335,13 +335,21 @@ impl<'a> Binder<'a> {
                 let message = format!("column reference \"{name}\" is ambiguous");
                 Err(SqlError::new(SqlState::AmbiguousColumn, message))
             }
-            (None, _) if SYSTEM_COLUMNS.contains(&name) => {
-                Err(SqlError::unsupported("system columns are not supported"))
-            }
+            (None, _) if SYSTEM_COLUMNS.contains(&name) => Err(self.system_column(name)),
             (None, _) => {
                 Err(SqlError::new(SqlState::UndefinedColumn, format!("column {relation}.{name} does not exist")))
             }
         }
+    }
+
+    /// Why a system column cannot be read.
+    fn system_column(&self, name: &str) -> SqlError {
+        // PostgreSQL computes generated columns of this one.
+        if self.clause == Clause::Generation && name != "tableoid" {
+            let message = format!("cannot use system column \"{name}\" in column generation expression");
+            return SqlError::new(SqlState::InvalidColumnReference, message);
+        }
+        SqlError::unsupported("system columns are not supported")
     }
 
     /// The relation of FROM that a name means.

@@ -111,6 +111,9 @@ impl Binder<'_> {
         if self.clause == Clause::Check {
             return Err(SqlError::unsupported("cannot use subquery in check constraint"));
         }
+        if self.clause == Clause::Generation {
+            return Err(SqlError::unsupported("cannot use subquery in column generation expression"));
+        }
         if self.scope.is_none() {
             return Err(SqlError::unsupported("subqueries are not supported outside of queries"));
         }
