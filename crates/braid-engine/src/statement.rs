@@ -60,7 +60,7 @@ use crate::names::{NAME_BYTES_MAX, fold, folded};
 use crate::notices::Notice;
 use crate::statement_limits::{DEPTH_MAX, StatementSize, check_text, check_tokens};
 use crate::{EngineError, SqlState};
-pub(crate) use column_change::ColumnChange;
+pub(crate) use column_change::{ColumnChange, IdentityChange};
 pub(crate) use command::Command;
 pub(crate) use comment_statement::{CommentObject, CommentStatement, CommentedRelation};
 pub(crate) use constraint_statement::ConstraintStatement;

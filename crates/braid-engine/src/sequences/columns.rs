@@ -1,17 +1,18 @@
-//! Columns with sequences of their own, in CREATE TABLE: `serial` and its like, and GENERATED … AS IDENTITY.
+//! Columns with sequences of their own: `serial` and its like, and GENERATED … AS IDENTITY.
 //!
 //! Such a column becomes one of an integer type that is NOT NULL, whose default takes the next number of a sequence that the column owns.
 
 use std::sync::Arc;
 
-use braid_base::SchemaId;
+use braid_base::{SchemaId, TableId};
+use braid_catalog::column_types::sql_type_of;
 use braid_catalog::object_ids::table_object_id;
 use braid_sql::binder::type_of_syntax;
 use braid_sql::functions::SessionFacts;
 use braid_sql::pg_catalog::TypeId;
 use braid_storage::{
-    Catalog, Constraints, NewTable, SequenceDef, SequenceOwner, SequenceState, SequenceType, SequenceUse, TableDef,
-    WriteSet,
+    Catalog, ColumnType, Constraints, NewTable, SequenceDef, SequenceOwner, SequenceState, SequenceType, SequenceUse,
+    TableDef, WriteSet,
 };
 use sqlparser::ast::{
     ColumnDef, ColumnOption, ColumnOptionDef, CreateTable, DataType, GeneratedAs, SequenceOptions as WrittenOptions,
@@ -33,25 +34,25 @@ const SERIAL: [(&str, SequenceType); 6] = [
     ("serial2", SequenceType::SmallInt),
 ];
 
-/// A column with a sequence of its own.
+/// The sequence that a column is to own.
 #[derive(Debug)]
-struct OwnSequence {
-    /// Its place in the table.
-    at: usize,
-    usage: SequenceUse,
+pub(crate) struct OwnSequence {
+    /// What it is to the column.
+    pub usage: SequenceUse,
     value_type: SequenceType,
     options: Vec<SequenceOption>,
 }
 
-/// A sequence with its definition, and where it begins.
-type Defined<'a> = (&'a OwnSequence, (SequenceDef, SequenceState));
+/// The place of a column, and its sequence with its definition, and where it begins.
+type Defined<'a> = ((usize, &'a OwnSequence), (SequenceDef, SequenceState));
 
 /// CREATE TABLE without what makes sequences, and the sequences.
 #[derive(Debug)]
 pub(crate) struct OwnSequences {
     /// The statement, with columns of integers.
     pub create: CreateTable,
-    sequences: Vec<OwnSequence>,
+    /// With the places of their columns.
+    sequences: Vec<(usize, OwnSequence)>,
 }
 
 impl OwnSequences {
@@ -62,10 +63,7 @@ impl OwnSequences {
     pub fn of(create: &CreateTable, table: &str, session: &dyn SessionFacts) -> Result<Self, EngineError> {
         let (mut create, mut sequences) = (create.clone(), Vec::new());
         for (at, column) in create.columns.iter_mut().enumerate() {
-            if let Some((usage, value_type, options)) = taken_out(column, table, session)? {
-                column.options.push(ColumnOptionDef { name: None, option: ColumnOption::NotNull });
-                sequences.push(OwnSequence { at, usage, value_type, options });
-            }
+            sequences.extend(taken_out(column, table, session)?.map(|own| (at, own)));
         }
         Ok(Self { create, sequences })
     }
@@ -81,8 +79,8 @@ impl OwnSequences {
             SequenceOption::Cache(like.cache.to_string()),
             SequenceOption::Cycle(like.cycles),
         ];
-        self.sequences.push(OwnSequence { at, usage, value_type: SequenceType::BigInt, options });
-        self.sequences.sort_by_key(|own| own.at);
+        self.sequences.push((at, OwnSequence { usage, value_type: SequenceType::BigInt, options }));
+        self.sequences.sort_by_key(|(at, _)| *at);
     }
 
     /// Creates the table with its sequences.
@@ -97,25 +95,21 @@ impl OwnSequences {
         session: &dyn SessionFacts,
     ) -> Result<Arc<TableDef>, EngineError> {
         let mut defined: Vec<Defined<'_>> = Vec::with_capacity(self.sequences.len());
-        for own in &self.sequences {
+        for (at, own) in &self.sequences {
             let id = writes.new_relation_id();
             let is_own = |name: &str| defined.iter().any(|(_, (def, _)): &Defined<'_>| def.name == name);
             let is_taken = |name: &str| view.has_relation(schema, name) || is_own(name);
-            let name = free_name(&table.name, &table.columns[own.at].name, is_taken);
-            let options = SequenceOptions::of(&own.options, OptionsOf::Identity, session)?;
-            if options.owner.is_some() {
-                return Err(EngineError::unsupported("OWNED BY of an identity column is not supported"));
-            }
-            defined.push((own, options.with_type(own.value_type).define(id, name)?));
-            table.columns[own.at].default = Some(default_of_sequence(table_object_id(id)));
+            let name = free_name(&table.name, &table.columns[*at].name, is_taken);
+            defined.push(((*at, own), own.define(id, name, session)?));
+            table.columns[*at].default = Some(default_of_sequence(table_object_id(id)));
         }
         let def = writes.create_constrained_table(view, (schema, table), constraints)?;
         if defined.is_empty() {
             return Ok(def);
         }
         writes.change_sequences(view, |changes| {
-            for (own, (mut sequence, state)) in defined {
-                (sequence.owner, sequence.schema) = (Some(owner(&def, own)), schema);
+            for ((at, own), (mut sequence, state)) in defined {
+                (sequence.owner, sequence.schema) = (Some(own.owner(&def, at)), schema);
                 changes.restart(sequence, state)?;
             }
             Ok(def)
@@ -123,16 +117,64 @@ impl OwnSequences {
     }
 }
 
-fn owner(def: &TableDef, own: &OwnSequence) -> SequenceOwner {
-    SequenceOwner { table: def.id, column: def.columns[own.at].id, usage: own.usage }
+impl OwnSequence {
+    /// That of GENERATED … AS IDENTITY of a column that is there.
+    ///
+    /// # Errors
+    /// For other types than integers.
+    pub fn of_identity(
+        usage: SequenceUse,
+        written: &[WrittenOptions],
+        column_type: ColumnType,
+    ) -> Result<Self, EngineError> {
+        let value_type = numbers_of(sql_type_of(column_type).id)?;
+        Ok(Self { usage, value_type, options: written.iter().map(option_of).collect() })
+    }
+
+    /// Its definition, without schema and owner, and where it begins.
+    ///
+    /// # Errors
+    /// For options that do not fit together.
+    pub fn define(
+        &self,
+        id: TableId,
+        name: String,
+        session: &dyn SessionFacts,
+    ) -> Result<(SequenceDef, SequenceState), EngineError> {
+        let options = SequenceOptions::of(&self.options, OptionsOf::Identity, session)?;
+        if options.owner.is_some() {
+            return Err(EngineError::unsupported("OWNED BY of an identity column is not supported"));
+        }
+        options.with_type(self.value_type).define(id, name)
+    }
+
+    /// Its owner: the column at a place.
+    pub fn owner(&self, def: &TableDef, at: usize) -> SequenceOwner {
+        SequenceOwner { table: def.id, column: def.columns[at].id, usage: self.usage }
+    }
 }
 
-/// Takes what makes a sequence out of a column.
-fn taken_out(
+/// Takes what makes a sequence out of a column, which becomes NOT NULL.
+///
+/// # Errors
+/// As [`OwnSequences::of`].
+pub(crate) fn taken_out(
     column: &mut ColumnDef,
     table: &str,
     session: &dyn SessionFacts,
-) -> Result<Option<(SequenceUse, SequenceType, Vec<SequenceOption>)>, EngineError> {
+) -> Result<Option<OwnSequence>, EngineError> {
+    let own = own_sequence(column, table, session)?;
+    if own.is_some() {
+        column.options.push(ColumnOptionDef { name: None, option: ColumnOption::NotNull });
+    }
+    Ok(own)
+}
+
+fn own_sequence(
+    column: &mut ColumnDef,
+    table: &str,
+    session: &dyn SessionFacts,
+) -> Result<Option<OwnSequence>, EngineError> {
     let name = fold(&column.name);
     let syntax = |message: String| Err(EngineError::new(SqlState::SyntaxError, message));
     let serial = serial_type(&column.data_type)?;
@@ -181,7 +223,7 @@ fn taken_out(
     if has(|option| matches!(option, ColumnOption::Null)) {
         return syntax(format!("conflicting NULL/NOT NULL declarations for column \"{name}\" of table \"{table}\""));
     }
-    Ok(Some((usage, value_type, options)))
+    Ok(Some(OwnSequence { usage, value_type, options }))
 }
 
 /// The identity that an option asks for.
@@ -212,18 +254,6 @@ fn option_of(written: &WrittenOptions) -> SequenceOption {
 }
 
 /// The type of a `serial` column's numbers; `None` for other types.
-/// Refuses a column with a sequence of its own where no table is created.
-///
-/// # Errors
-/// 0A000
-pub(crate) fn check_owns_no_sequence(column: &ColumnDef) -> Result<(), EngineError> {
-    let is_identity = column.options.iter().any(|option| identity(&option.option).is_some());
-    match serial_type(&column.data_type)?.is_some() || is_identity {
-        true => Err(EngineError::unsupported("ADD COLUMN of a serial or identity column is not supported")),
-        false => Ok(()),
-    }
-}
-
 fn serial_type(data_type: &DataType) -> Result<Option<SequenceType>, EngineError> {
     let DataType::Custom(name, _) = data_type else { return Ok(None) };
     let parts = fold_parts(name)?;
@@ -242,7 +272,15 @@ fn integers(value_type: SequenceType) -> DataType {
 }
 
 fn identity_type(data_type: &DataType, session: &dyn SessionFacts) -> Result<SequenceType, EngineError> {
-    match type_of_syntax(data_type, session)?.id {
+    numbers_of(type_of_syntax(data_type, session)?.id)
+}
+
+/// The type of an identity column's numbers.
+///
+/// # Errors
+/// For other types than integers (22023).
+pub(super) fn numbers_of(column: TypeId) -> Result<SequenceType, EngineError> {
+    match column {
         TypeId::INT2 => Ok(SequenceType::SmallInt),
         TypeId::INT4 => Ok(SequenceType::Integer),
         TypeId::INT8 => Ok(SequenceType::BigInt),
@@ -254,7 +292,7 @@ fn identity_type(data_type: &DataType, session: &dyn SessionFacts) -> Result<Seq
 }
 
 /// The name of a column's sequence: `table_column_seq`, with its parts cut to length, the longer one first, and a number if it is taken.
-fn free_name(table: &str, column: &str, is_taken: impl Fn(&str) -> bool) -> String {
+pub(crate) fn free_name(table: &str, column: &str, is_taken: impl Fn(&str) -> bool) -> String {
     let numbered = |number: usize| {
         let ending = if number == 0 { "_seq".to_owned() } else { format!("_seq{number}") };
         let room = NAME_BYTES_MAX - ending.len() - 1;

@@ -7,15 +7,18 @@
 //! | [`create`], [`alter`], [`drop`] | the statements |
 //! | [`defaults`] | sequences that defaults of columns name |
 //! | [`columns`] | `serial`, and GENERATED … AS IDENTITY |
+//! | [`identities`] | changes of identity columns |
 
 mod alter;
 mod columns;
 mod create;
 pub(crate) mod defaults;
 mod drop;
+mod identities;
 mod options;
 
 pub(crate) use alter::alter_sequence;
-pub(crate) use columns::{OwnSequences, check_owns_no_sequence};
+pub(crate) use columns::{OwnSequence, OwnSequences, free_name, taken_out};
 pub(crate) use create::create_sequence;
 pub(crate) use drop::{dependents, drop_sequences};
+pub(crate) use identities::{changed_identity, retyped_identity};

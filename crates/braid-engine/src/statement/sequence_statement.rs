@@ -141,7 +141,8 @@ pub(super) fn parse_options(parser: &mut Parser<'_>) -> Result<Vec<SequenceOptio
     Ok(options)
 }
 
-fn parse_option(parser: &mut Parser<'_>) -> Result<Option<SequenceOption>, ParserError> {
+/// The next option of a sequence, if there is one.
+pub(super) fn parse_option(parser: &mut Parser<'_>) -> Result<Option<SequenceOption>, ParserError> {
     use Keyword::{AS, CACHE, CYCLE, INCREMENT, MAXVALUE, MINVALUE, NO, OWNED, RESTART, START};
     let Some(word) =
         parser.parse_one_of_keywords(&[AS, CACHE, CYCLE, INCREMENT, MAXVALUE, MINVALUE, NO, OWNED, RESTART, START])

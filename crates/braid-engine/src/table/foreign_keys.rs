@@ -138,6 +138,7 @@ impl WrittenForeignKey {
         };
         check_types(&name, &columns, &key)?;
         let set_columns = self.set_columns_of(table.columns, &columns)?;
+        self.check_generated(&columns)?;
         Ok(ForeignKeyDef {
             id: OWN_TABLE,
             name,
@@ -176,6 +177,21 @@ impl WrittenForeignKey {
                 Ok(is_named)
             }
         }
+    }
+
+    /// Refuses actions that would set a generated column.
+    fn check_generated(&self, columns: &[&ColumnDef]) -> Result<(), EngineError> {
+        use ReferentialAction::{Cascade, SetDefault, SetNull};
+        if columns.iter().all(|column| column.generated.is_none()) {
+            return Ok(());
+        }
+        let when = match (self.on_update, self.on_delete) {
+            (Cascade | SetNull | SetDefault, _) => "ON UPDATE",
+            (_, SetNull | SetDefault) => "ON DELETE",
+            _ => return Ok(()),
+        };
+        let message = format!("invalid {when} action for foreign key constraint containing generated column");
+        Err(EngineError::new(SqlState::SyntaxError, message))
     }
 
     /// The columns that an action sets after a deletion.

@@ -88,7 +88,8 @@ impl Likes {
             let identity = usage.and_then(|usage| Some((usage, snapshot.sequences_of(def.id, column.id).next()?)));
             let has_default = usage.is_none() && options.include(LikeOption::Defaults);
             let default = column.default.clone().filter(|_| has_default);
-            let copied = ColumnDef::new(column.name.clone(), column.column_type);
+            let generated = column.generated.clone().filter(|_| options.include(LikeOption::Generated));
+            let copied = ColumnDef { generated, ..ColumnDef::new(column.name.clone(), column.column_type) };
             let comment = comment_on(CommentSubject::Column(def.id, column.id));
             let at = self.push_column(ColumnDef { nullable: column.nullable, default, ..copied }, comment);
             if let Some((usage, known)) = identity.filter(|_| options.include(LikeOption::Identity)) {

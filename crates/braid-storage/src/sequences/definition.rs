@@ -136,6 +136,15 @@ impl SequenceDef {
         Ok(Taken { first, last: at(cached), left, reserved: reserves.then(|| at(steps)) })
     }
 
+    /// Where it stands when it has given out one more number: at this number.
+    ///
+    /// # Errors
+    /// [`StoreError::SequenceExhausted`].
+    pub fn advance(&self, state: SequenceState) -> Result<SequenceState, StoreError> {
+        let last_value = if state.is_called { self.after(state.last_value)? } else { state.last_value };
+        Ok(SequenceState { last_value, is_called: true })
+    }
+
     /// The number behind `value`.
     fn after(&self, value: i64) -> Result<i64, StoreError> {
         let (end, limit, first) =

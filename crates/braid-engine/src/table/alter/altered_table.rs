@@ -7,6 +7,7 @@ use braid_base::{ColumnId, TableId};
 use braid_storage::{Catalog, ColumnChangeError, ColumnDef, Reference, StoreError, TableDef, TableVersion, ViewDef};
 use sqlparser::ast::Expr;
 
+use super::own_sequences::AlteredSequences;
 use crate::{EngineError, SqlState};
 
 /// How the values of a column are made, where they are not those that are stored.
@@ -20,6 +21,8 @@ pub(super) enum NewValues {
     Default(Expr),
     /// Those of a new column that is generated, computed of the new values of the others.
     Generated,
+    /// Numbers of the sequence of a new column.
+    Numbers,
 }
 
 /// A table on its way to another definition.
@@ -41,13 +44,15 @@ pub(super) struct AlteredTable {
     pub(super) rechecked: Vec<Reference>,
     /// The foreign keys of other tables that go with dropped columns and keys.
     pub(super) dropped_references: Vec<Reference>,
+    /// The sequences of columns that are made, changed and dropped.
+    pub(super) sequences: AlteredSequences,
 }
 
 impl AlteredTable {
     /// A table as the statement sees it, not altered yet.
     pub fn of(catalog: &Arc<Catalog>, before: &Arc<TableVersion>) -> Self {
         let (catalog, before, def) = (catalog.clone(), before.clone(), (*before.def).clone());
-        let (new_values, unverified, dropped_views) = Default::default();
+        let (new_values, unverified, dropped_views, sequences) = Default::default();
         let (unchecked, rechecked, dropped_references) = Default::default();
         Self {
             catalog,
@@ -60,6 +65,7 @@ impl AlteredTable {
             unchecked,
             rechecked,
             dropped_references,
+            sequences,
         }
     }
 

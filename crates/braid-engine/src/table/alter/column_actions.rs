@@ -13,7 +13,7 @@ use crate::dml::assignment::Assignment;
 use crate::dml::defaults::{bound_default, default_syntax};
 use crate::front_end::StatementFacts;
 use crate::notices::Notice;
-use crate::sequences::check_owns_no_sequence;
+use crate::sequences::taken_out;
 use crate::statement::ColumnChange;
 use crate::statement_context::StatementContext;
 use crate::table::Missing;
@@ -45,8 +45,9 @@ impl AlteredTable {
         let mut constraints = WrittenConstraints::default();
         let plain = PlainKeys::of(&context.settings());
         let facts = StatementFacts::of(context);
-        check_owns_no_sequence(written)?;
-        let column = column_def((&self.def.name, written), &mut constraints, plain, &facts)?;
+        let mut written = written.clone();
+        let own = taken_out(&mut written, &self.def.name, &facts)?;
+        let column = column_def((&self.def.name, &written), &mut constraints, plain, &facts)?;
         let name = column.name.clone();
         if if_not_exists && self.def.column(&name).is_some() {
             let what = format!("column \"{name}\" of relation \"{}\" already exists", self.def.name);
@@ -63,6 +64,9 @@ impl AlteredTable {
         match old_rows {
             OldRows::Same(value) => column.missing = value,
             OldRows::Computed(default) => drop(self.new_values.insert(id, NewValues::Default(*default))),
+        }
+        if let Some(own) = own {
+            self.number_last(context, &own)?;
         }
         if is_not_null {
             self.forbid_nulls(&name)?;
@@ -145,23 +149,28 @@ impl AlteredTable {
         {
             return self.change_column(context, name, &ColumnChange::parse(text)?);
         }
-        if !matches!(change, Change::SetNotNull) {
-            self.check_no_identity(context, name)?;
-        }
         match change {
             Change::SetNotNull => self.forbid_nulls(name),
-            Change::DropNotNull => self.allow_nulls(name),
+            Change::DropNotNull => {
+                self.check_no_identity(name, None)?;
+                self.allow_nulls(name)
+            }
             Change::SetDefault { value } => {
+                self.check_no_identity(name, None)?;
                 self.check_not_generated(name, None)?;
                 self.set_default(context, name, value)
             }
             Change::DropDefault => {
+                self.check_no_identity(name, Some("Use ALTER TABLE ... ALTER COLUMN ... DROP IDENTITY instead."))?;
                 self.check_not_generated(name, Some("Use ALTER TABLE ... ALTER COLUMN ... DROP EXPRESSION instead."))?;
                 self.column(name)?.default = None;
                 Ok(())
             }
             Change::SetDataType { data_type, using, .. } => self.set_type(context, name, data_type, using.as_ref()),
-            Change::AddGenerated { .. } => Err(EngineError::unsupported("identity columns are not supported")),
+            Change::AddGenerated { generated_as, sequence_options } => {
+                let options = sequence_options.as_deref().unwrap_or_default();
+                self.add_identity(context, name, (*generated_as, options))
+            }
         }
     }
 
@@ -174,18 +183,8 @@ impl AlteredTable {
     ) -> Result<(), EngineError> {
         match change {
             ColumnChange::DropExpression { if_exists } => self.drop_expression(context, name, Missing::of(*if_exists)),
-            ColumnChange::Identity => Err(EngineError::unsupported("changes of identity columns are not supported")),
-        }
-    }
-
-    /// An identity column keeps its default, its type and NOT NULL.
-    fn check_no_identity(&mut self, context: &StatementContext, name: &str) -> Result<(), EngineError> {
-        let (table, column) = (self.def.id, self.column(name)?.id);
-        match context.snapshot().identity_of(table, column) {
-            Some(_) => Err(EngineError::unsupported(format!(
-                "column \"{name}\" is an identity column, which cannot be altered"
-            ))),
-            None => Ok(()),
+            ColumnChange::DropIdentity { if_exists } => self.drop_identity(context, name, Missing::of(*if_exists)),
+            ColumnChange::Identity(changes) => self.change_identity(context, name, changes),
         }
     }
 

@@ -39,6 +39,7 @@ impl AlteredTable {
         cast_default(column, old)?;
         let column = column.clone();
         self.cast_generation(context, &before)?;
+        self.retype_identity(context, name)?;
         if self.def.unique_keys().any(|key| key.columns.contains(&id)) {
             check_key_type(name, &column)?;
         }

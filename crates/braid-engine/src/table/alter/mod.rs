@@ -14,6 +14,7 @@
 //! | [`foreign_keys`] | FOREIGN KEY of a table that is there |
 //! | [`column_types`] | ALTER COLUMN … TYPE |
 //! | [`generated_columns`] | DROP EXPRESSION, and what becomes of generated columns |
+//! | [`own_sequences`] | identity columns, and new columns with sequences |
 //! | [`other_relations`] | ALTER TABLE of views and sequences |
 //! | [`view_columns`] | columns that views and generated columns read |
 //! | [`rewriting`] | the rows with their new values |
@@ -25,6 +26,7 @@ mod constraint_actions;
 mod foreign_keys;
 mod generated_columns;
 mod other_relations;
+mod own_sequences;
 mod passes;
 mod rewriting;
 mod view_columns;
@@ -46,6 +48,7 @@ use crate::{EngineError, Outcome, SqlState, Statement};
 use altered_table::AlteredTable;
 use foreign_keys::{check_references, lock_references};
 use other_relations::alter_other;
+use own_sequences::alter_sequences;
 use passes::in_passes;
 use rewriting::altered_rows;
 
@@ -87,12 +90,19 @@ pub(crate) async fn alter_table(
         let (unchecked, rechecked) = (std::mem::take(&mut altered.unchecked), std::mem::take(&mut altered.rechecked));
         let released = std::mem::take(&mut altered.dropped_references);
         lock_references(context, &rechecked).await?;
-        let change = |writes: &mut WriteSet, seen: &Arc<Catalog>| drop_views_of(writes, seen, &views);
+        let sequences = std::mem::take(&mut altered.sequences);
+        let change = |writes: &mut WriteSet, seen: &Arc<Catalog>| {
+            drop_views_of(writes, seen, &views)?;
+            alter_sequences(writes, seen, &sequences)
+        };
         context.alter_table(&states, (altered.into_definition(), rows), change).await?;
         drop(states);
         drop_references(context, &released).await?;
         check_references(context, (def.id, &unchecked), &rechecked).await?;
         context.keep_changes().await?;
+    } else if !altered.sequences.is_empty() {
+        drop(states);
+        context.change(|writes, seen| alter_sequences(writes, seen, &altered.sequences)).await?;
     }
     Ok(Outcome::done("ALTER TABLE"))
 }

@@ -14,6 +14,7 @@ enum Pass {
     AddConstraint,
     ColumnAttributes,
     Other,
+    Identity,
 }
 
 /// The actions in order.
@@ -44,6 +45,7 @@ fn pass_of(action: &AlterTableOperation) -> Pass {
         Action::AlterColumn { op, .. } => match op {
             Change::DropNotNull | Change::DropDefault => Pass::Drop,
             Change::SetDefault { value } if is_drop(value) => Pass::Drop,
+            Change::SetDefault { value } if column_change(value).is_some() => Pass::Identity,
             Change::SetDataType { .. } => Pass::AlterType,
             Change::SetNotNull => Pass::ColumnAttributes,
             Change::SetDefault { .. } | Change::AddGenerated { .. } => Pass::Other,

@@ -56,14 +56,20 @@ pub(super) async fn altered_rows(
     // Nulls are refused here, in the words of ALTER TABLE.
     let nullable = Arc::new(with_nulls(&def));
     let assignment = Assignment::new(&nullable, &context.settings()).computing(computed);
-    let sources: Vec<Option<usize>> = (1..=def.columns.len()).map(Some).collect();
     let checks = RowChecks::of(context, &def)?;
     let mut appender = altered.is_rewritten().then(|| context.append(&def));
     while let Some(batch) = rows.next().await {
         let batch = batch?;
         // The first column is the identity of the rows.
-        check_nulls(&def, &batch.columns()[1..], |id| !altered.is_computed(id))?;
-        let batch = assignment.convert(&batch, &sources)?;
+        check_nulls(&def, &batch.columns()[1..], |id| !altered.is_computed(id) && !altered.is_numbered(id))?;
+        let arrays = def.columns.iter().enumerate().map(|(at, column)| {
+            let values = match altered.is_numbered(column.id) {
+                true => altered.next_numbers(column.id, batch.num_rows())?,
+                false => batch.column(1 + at).clone(),
+            };
+            assignment.convert_column(at, &values).map(Some)
+        });
+        let batch = assignment.assemble(arrays.collect::<Result<_, EngineError>>()?, batch.num_rows())?;
         check_nulls(&def, batch.columns(), |id| altered.is_computed(id))?;
         let batch = RecordBatch::try_new(def.arrow_schema(), batch.columns().to_vec())?;
         if let Some(name) = checks.violated(&altered.unverified, &batch)? {
@@ -125,6 +131,7 @@ fn query(altered: &AlteredTable) -> Result<Query, EngineError> {
                 Expr::Nested(Box::new(value.clone()))
             }
             (Some(NewValues::Default(value)), _) => Expr::Nested(Box::new(value.clone())),
+            (Some(NewValues::Generated | NewValues::Numbers), _) => null(),
             (_, Some(old)) => Expr::CompoundIdentifier(vec![quoted(&before.name), quoted(&old.name)]),
             (_, None) => added_value(column)?,
         });
@@ -133,9 +140,12 @@ fn query(altered: &AlteredTable) -> Result<Query, EngineError> {
     Ok(query)
 }
 
+fn null() -> Expr {
+    Expr::Value(sqlparser::ast::Value::Null.with_empty_span())
+}
+
 /// The value of a column that is added, whose default is the same for all rows.
 fn added_value(column: &ColumnDef) -> Result<Expr, EngineError> {
-    let null = || Expr::Value(sqlparser::ast::Value::Null.with_empty_span());
     Ok(crate::dml::defaults::default_syntax(column)?.map_or_else(null, |value| Expr::Nested(Box::new(value))))
 }
 
@@ -166,7 +176,7 @@ fn in_words_of_alter(error: EngineError, altered: &AlteredTable) -> EngineError 
                 ),
                 "You might need to add an explicit cast.".to_owned(),
             ),
-            NewValues::Default(_) | NewValues::Generated => return None,
+            NewValues::Default(_) | NewValues::Generated | NewValues::Numbers => return None,
         };
         let is_of = error.message().starts_with(&format!("column \"{}\" is of type", column.name));
         is_of.then(|| EngineError::new(SqlState::DatatypeMismatch, message).with_hint(hint))
