@@ -170,11 +170,13 @@ REPLACED = {
     r"pg_get_expr": "($1)::text",
     r"pg_get_viewdef": "(SELECT (rule.ev_action)::text FROM pg_rewrite rule"
     " WHERE rule.ev_class = $1 AND rule.rulename = '_RETURN')",
-    # Keys are ascending, and of columns with their own collations and default operator classes.
-    r"pg_get_indexdef": "(SELECT format('CREATE %sINDEX %I ON %I.%I USING btree (%s)',"
+    # Keys are ascending, and of columns with their own collations, and default operator classes or those for patterns.
+    r"pg_get_indexdef": "(SELECT format('CREATE %sINDEX %I ON %I.%I USING btree (%s)%s',"
     " CASE WHEN indexed.indisunique THEN 'UNIQUE ' ELSE '' END, named.relname, spaced.nspname, base.relname,"
-    " (SELECT string_agg(quote_ident(keyed.attname), ', ' ORDER BY keyed.attnum) FROM pg_attribute keyed"
-    " WHERE keyed.attrelid = named.oid))"
+    " (SELECT string_agg(quote_ident(keyed.attname) || coalesce((SELECT ' ' || quote_ident(class.opcname)"
+    " FROM pg_opclass class WHERE class.oid = indexed.indclass[keyed.attnum - 1] AND NOT class.opcdefault), ''),"
+    " ', ' ORDER BY keyed.attnum) FROM pg_attribute keyed WHERE keyed.attrelid = named.oid),"
+    " CASE WHEN indexed.indnullsnotdistinct THEN ' NULLS NOT DISTINCT' ELSE '' END)"
     " FROM pg_index indexed JOIN pg_class named ON named.oid = indexed.indexrelid JOIN pg_class base ON base.oid = indexed.indrelid"
     " JOIN pg_namespace spaced ON spaced.oid = base.relnamespace WHERE indexed.indexrelid = $1)",
     r"pg_relation_is_updatable": "(0)",

@@ -31,14 +31,16 @@ const fn function(name: &'static str, arguments: &'static [&'static str], result
     CatalogFunction { name, arguments, result }
 }
 
-/// Keys are ascending, and of columns with their own collations and default operator classes.
+/// Keys are ascending, and of columns with their own collations and default operator classes or those for patterns.
 const INDEX_DEFINITION: &str = "CASE
     WHEN called.a3 IS NULL THEN NULL
     WHEN called.a2 = 0 THEN (SELECT format('CREATE %sINDEX %I ON %s USING btree (%s)%s',
         CASE WHEN indexed.indisunique THEN 'UNIQUE ' ELSE '' END, named.relname,
         CASE WHEN called.a3 AND pg_table_is_visible(base.oid) THEN quote_ident(base.relname)
             ELSE format('%I.%I', spaced.nspname, base.relname) END,
-        (SELECT string_agg(quote_ident(keyed.attname), ', ' ORDER BY keyed.attnum)
+        (SELECT string_agg(quote_ident(keyed.attname) || coalesce((SELECT ' ' || quote_ident(class.opcname)
+                FROM pg_catalog.pg_opclass class
+                WHERE class.oid = indexed.indclass[keyed.attnum - 1] AND NOT class.opcdefault), ''), ', ' ORDER BY keyed.attnum)
             FROM pg_catalog.pg_attribute keyed WHERE keyed.attrelid = named.oid),
         CASE WHEN indexed.indnullsnotdistinct THEN ' NULLS NOT DISTINCT' ELSE '' END)
         FROM pg_catalog.pg_index indexed

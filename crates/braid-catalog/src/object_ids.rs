@@ -17,6 +17,7 @@
 
 use braid_base::enum_types::FIRST_TYPE_OID;
 use braid_base::{SchemaId, TableId};
+use braid_sql::pg_catalog::TypeId;
 
 /// Above the ids that a new cluster of PostgreSQL gives, below those of users.
 const FIRST_SERVER_VIEW_ID: u32 = 15_000;
@@ -61,6 +62,15 @@ pub const DEFAULT_TABLESPACE_ID: u32 = 1663;
 pub const HEAP_ACCESS_METHOD_ID: u32 = 2;
 /// PostgreSQL's id of the access method `btree`.
 pub const BTREE_ACCESS_METHOD_ID: u32 = 403;
+
+/// PostgreSQL's id of the operator class of a type that orders texts for patterns.
+pub fn pattern_class_id(id: TypeId) -> u32 {
+    match id {
+        TypeId::VARCHAR => 4218,
+        TypeId::BPCHAR => 4219,
+        _ => 4217,
+    }
+}
 
 /// The id of the server's view at `at`, from 0.
 pub fn server_view_id(at: usize) -> u32 {

@@ -1,7 +1,8 @@
 //! VACUUM, ANALYZE, CHECKPOINT and LOCK TABLE.
 //!
 //! Braid keeps statistics with every write, and drops chunks without rows by itself, so that VACUUM and ANALYZE check their names and have
-//! nothing to do. There are no locks of tables: LOCK TABLE is refused where PostgreSQL would lock.
+//! nothing to do. There are no locks of tables: LOCK TABLE is refused in modes that would keep others from reading or changing rows. The
+//! others keep only from locking and altering tables. What alters a table waits for nobody here, and readers of its earlier state go on.
 
 use std::collections::HashSet;
 
@@ -9,7 +10,7 @@ use sqlparser::ast::Ident;
 
 use crate::names::fold;
 use crate::notices::Notice;
-use crate::statement::{MaintenanceStatement, Target};
+use crate::statement::{LockMode, MaintenanceStatement, Target};
 use crate::statement_context::StatementContext;
 use crate::table_names::{Named, SystemKind, named_table};
 use crate::transaction::needs_block;
@@ -58,13 +59,18 @@ pub(crate) async fn execute(
             context.database().store().checkpoint().await?;
             Ok(Outcome::done("CHECKPOINT"))
         }
-        MaintenanceStatement::Lock(_) if !is_in_block => Err(needs_block("LOCK TABLE")),
-        MaintenanceStatement::Lock(names) => {
+        MaintenanceStatement::Lock { .. } if !is_in_block => Err(needs_block("LOCK TABLE")),
+        MaintenanceStatement::Lock { names, mode } => {
             let snapshot = context.snapshot();
             for name in names {
                 check_lockable(named_table(context, &snapshot, name)?)?;
             }
-            Err(EngineError::unsupported("LOCK TABLE is not supported"))
+            match mode {
+                LockMode::OfRows => Ok(Outcome::done("LOCK TABLE")),
+                LockMode::OfTable => {
+                    Err(EngineError::unsupported("LOCK TABLE in a mode that keeps rows from others is not supported"))
+                }
+            }
         }
     }
 }

@@ -68,7 +68,7 @@ pub(crate) use copy_options::{CopyFormat, CopyOptions, Header};
 pub(crate) use copy_statement::{CopyPlace, CopyStatement, CopySubject};
 pub(crate) use dialect::SqlDialect;
 pub use kind::StatementKind;
-pub(crate) use maintenance_statement::{MaintenanceStatement, Target};
+pub(crate) use maintenance_statement::{LockMode, MaintenanceStatement, Target};
 pub(crate) use overriding::Overriding;
 use places::{Places, character_of};
 pub(crate) use prepare_statement::{InnerStatement, PrepareStatement};

@@ -220,6 +220,7 @@ impl WriteSet {
     pub fn truncate_table<'a>(&mut self, view: &Catalog, table: impl Into<TableRef<'a>>) -> Result<(), StoreError> {
         let def = meant(view, table.into())?;
         self.check_none_deferred(def, "TRUNCATE")?;
+        self.note_known_references(view, def.id);
         let is_new = self.tables.get(&def.id).is_some_and(|writes| writes.base == Base::New);
         let base = if is_new { Base::New } else { Base::Emptied };
         let altered = self.tables.remove(&def.id).and_then(|writes| writes.altered);

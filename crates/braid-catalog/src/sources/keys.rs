@@ -8,7 +8,9 @@ use braid_storage::{Catalog, KeyKind, KeyNulls, TableDef};
 
 use crate::column_types::sql_type_of;
 use crate::named_row::{NamedRow, letter, oid, small, text, vector, yes};
-use crate::object_ids::{check_constraint_id, key_constraint_id, key_index_id, schema_object_id, table_object_id};
+use crate::object_ids::{
+    check_constraint_id, key_constraint_id, key_index_id, pattern_class_id, schema_object_id, table_object_id,
+};
 use crate::stored_types::{StoredType, stored_type};
 
 /// Bytes of a name (`NAMEDATALEN - 1`).
@@ -42,6 +44,7 @@ pub(crate) struct ShownKey<'a> {
     pub columns: &'a [ColumnId],
     pub kind: KeyKind,
     nulls: KeyNulls,
+    patterns: &'a [ColumnId],
 }
 
 /// The keys of all tables.
@@ -59,6 +62,7 @@ pub(crate) fn keys_of<'a>(catalog: &Catalog, def: &'a TableDef) -> impl Iterator
         columns: &def.primary_key,
         kind: KeyKind::Primary,
         nulls: KeyNulls::Distinct,
+        patterns: &[],
     });
     let enforced = def.keys.iter().map(move |key| ShownKey {
         def,
@@ -67,6 +71,7 @@ pub(crate) fn keys_of<'a>(catalog: &Catalog, def: &'a TableDef) -> impl Iterator
         columns: &key.columns,
         kind: key.kind,
         nulls: key.nulls,
+        patterns: &key.patterns,
     });
     declared.into_iter().chain(enforced)
 }
@@ -139,8 +144,12 @@ pub(super) fn indexes(catalog: &Catalog) -> Vec<NamedRow> {
 fn index_of(key: &ShownKey<'_>) -> NamedRow {
     let columns = key.columns.iter().filter_map(|column| key.def.column_by_id(*column));
     let types: Vec<StoredType> = columns.map(|column| stored_type(sql_type_of(column.column_type).id)).collect();
-    let of_types =
-        |of: fn(&StoredType) -> u32| vector(TypeId::OID, types.iter().map(|stored| oid(of(stored))).collect());
+    let collations = types.iter().map(|stored| oid(stored.collation)).collect();
+    let class_of = |(column, stored): (&ColumnId, &StoredType)| match key.def.column_by_id(*column) {
+        Some(known) if key.patterns.contains(column) => oid(pattern_class_id(sql_type_of(known.column_type).id)),
+        _ => oid(stored.operator_class),
+    };
+    let classes = key.columns.iter().zip(&types).map(class_of).collect();
     vec![
         ("indexrelid", oid(key_index_id(key.id))),
         ("indrelid", oid(table_object_id(key.def.id))),
@@ -154,8 +163,8 @@ fn index_of(key: &ShownKey<'_>) -> NamedRow {
         ("indisready", yes()),
         ("indislive", yes()),
         ("indkey", vector(TypeId::INT2, key.numbers())),
-        ("indcollation", of_types(|stored| stored.collation)),
-        ("indclass", of_types(|stored| stored.operator_class)),
+        ("indcollation", vector(TypeId::OID, collations)),
+        ("indclass", vector(TypeId::OID, classes)),
         ("indoption", vector(TypeId::INT2, vec![Value::Int2(0); key.columns.len()])),
     ]
 }

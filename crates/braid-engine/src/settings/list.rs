@@ -114,6 +114,13 @@ pub(crate) const DEFINITIONS: &[Definition] = &[
     ),
     setting("DateStyle", "ISO, MDY", Domain::DateStyle, Reported, "Format of dates."),
     setting(
+        "default_table_access_method",
+        "heap",
+        Domain::OneOf(&["heap"]),
+        Silent,
+        "Access method of new tables, as PostgreSQL calls its own; there is no other.",
+    ),
+    setting(
         "default_transaction_isolation",
         "read committed",
         Domain::OneOf(&ISOLATION_LEVELS),

@@ -30,7 +30,16 @@ pub(crate) enum MaintenanceStatement {
     /// CHECKPOINT.
     Checkpoint,
     /// LOCK TABLE.
-    Lock(Vec<ObjectName>),
+    Lock { names: Vec<ObjectName>, mode: LockMode },
+}
+
+/// What LOCK TABLE keeps others from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LockMode {
+    /// ACCESS SHARE, ROW SHARE, ROW EXCLUSIVE: from locking or altering the whole table.
+    OfRows,
+    /// All others: from changing rows, or from reading them.
+    OfTable,
 }
 
 /// A table, and columns of it.
@@ -71,7 +80,7 @@ impl MaintenanceStatement {
             }
             Some("lock") => {
                 parser.next_token();
-                parse_lock(parser).map(|names| Some(Self::Lock(names)))
+                parse_lock(parser).map(Some)
             }
             _ => Ok(None),
         }
@@ -139,7 +148,7 @@ fn parse_targets(parser: &mut Parser<'_>) -> Result<Vec<Target>, ParserError> {
 }
 
 /// `[TABLE] [ONLY] name [*], … [IN … MODE] [NOWAIT]`
-fn parse_lock(parser: &mut Parser<'_>) -> Result<Vec<ObjectName>, ParserError> {
+fn parse_lock(parser: &mut Parser<'_>) -> Result<MaintenanceStatement, ParserError> {
     let _ = parser.parse_keyword(Keyword::TABLE);
     let names = parser.parse_comma_separated(|parser| {
         let _ = parser.parse_keyword(Keyword::ONLY);
@@ -147,17 +156,27 @@ fn parse_lock(parser: &mut Parser<'_>) -> Result<Vec<ObjectName>, ParserError> {
         let _ = parser.consume_token(&Token::Mul);
         Ok(name)
     })?;
+    let mut mode = LockMode::OfTable;
     if parser.parse_keyword(Keyword::IN) {
+        let first = parser.peek_token();
+        let mut words = Vec::new();
         while !consume_word(parser, "mode") {
-            let next = parser.next_token();
-            if !["access", "row", "share", "update", "exclusive"].contains(&&*word_of(&next.token).unwrap_or_default())
-            {
-                return parser.expected("a lock mode", next);
+            match word_of(&parser.peek_token().token) {
+                Some(word) => words.push(word),
+                None => return parser.expected("a lock mode", first),
             }
+            parser.next_token();
         }
+        mode = match &words.join(" ")[..] {
+            "access share" | "row share" | "row exclusive" => LockMode::OfRows,
+            "share update exclusive" | "share" | "share row exclusive" | "exclusive" | "access exclusive" => {
+                LockMode::OfTable
+            }
+            _ => return parser.expected("a lock mode", first),
+        };
     }
     let _ = parser.parse_keyword(Keyword::NOWAIT);
-    Ok(names)
+    Ok(MaintenanceStatement::Lock { names, mode })
 }
 
 fn consume_word(parser: &mut Parser<'_>, word: &str) -> bool {

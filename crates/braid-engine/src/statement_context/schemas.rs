@@ -107,6 +107,20 @@ impl StatementContext {
             return Ok(());
         }
         let view = writes.view(&self.database().store().snapshot());
+        for (table, action) in &actions {
+            let goes_along = |other: &OnCommit| other == action || *other == OnCommit::Drop;
+            let others = view.references_to(*table);
+            let mut others = others.iter().filter(|other| !actions.get(&other.table.id).is_some_and(goes_along));
+            if let Some(other) = others.next() {
+                let referenced = view.by_id(*table).map_or("", |version| version.def.name.as_str());
+                return Err(EngineError::unsupported("unsupported ON COMMIT and foreign key combination").with_detail(
+                    format!(
+                        "Table \"{}\" references \"{referenced}\", but they do not have the same ON COMMIT setting.",
+                        other.table.name
+                    ),
+                ));
+            }
+        }
         writes.truncate_changed(&view, |table| actions.get(&table) == Some(&OnCommit::DeleteRows))?;
         for (table, _) in actions.iter().filter(|(_, action)| **action == OnCommit::Drop) {
             if view.by_id(*table).is_some() {

@@ -5,8 +5,9 @@
 
 use std::sync::Arc;
 
+use braid_base::ColumnId;
 use braid_sql::pg_catalog::key_words::quote_identifier;
-use braid_storage::{AlteredRows, Catalog, KeyDef, KeyKind, KeyNulls, Reference, TableDef};
+use braid_storage::{AlteredRows, Catalog, ColumnType, KeyDef, KeyKind, KeyNulls, Reference, TableDef};
 use sqlparser::ast::{AlterIndexOperation, CreateIndex, Expr, IndexType, ObjectName};
 
 use super::foreign_keys::{drop_references, released};
@@ -194,7 +195,8 @@ fn new_key(
             given_name(catalog, def.schema, &def.keys, &name)?
         }
     };
-    Ok(Some(KeyDef { id: def.id, name, columns, kind: written.kind, nulls: written.nulls }))
+    let patterns = pattern_columns(def, create, written)?;
+    Ok(Some(KeyDef { id: def.id, name, columns, kind: written.kind, nulls: written.nulls, patterns }))
 }
 
 /// The columns of an index, ascending, nulls last.
@@ -206,6 +208,9 @@ fn columns_of(create: &CreateIndex) -> Result<Vec<String>, EngineError> {
             return Err(EngineError::unsupported("indexes in descending order or with nulls first are not supported"));
         }
         (options.asc, options.nulls_first) = (None, None);
+        if column.operator_class.as_ref().is_some_and(is_for_patterns) && !create.unique {
+            column.operator_class = None;
+        }
         if !matches!(column.column.expr, Expr::Identifier(_)) {
             return Err(EngineError::unsupported("indexes of expressions are not supported"));
         }
@@ -215,6 +220,40 @@ fn columns_of(create: &CreateIndex) -> Result<Vec<String>, EngineError> {
         true => Err(EngineError::unsupported("an index that has a column twice is not supported")),
         false => Ok(names),
     }
+}
+
+/// Whether an operator class is one for patterns.
+fn is_for_patterns(class: &ObjectName) -> bool {
+    let parts: Vec<String> = class.0.iter().filter_map(|part| part.as_ident()).map(fold).collect();
+    let name = match &parts[..] {
+        [name] => name,
+        [schema, name] if schema == "pg_catalog" => name,
+        _ => return false,
+    };
+    ["text_pattern_ops", "varchar_pattern_ops", "bpchar_pattern_ops"].contains(&&**name)
+}
+
+/// The columns of an index that it orders for patterns, each by the operator class of its type.
+fn pattern_columns(def: &TableDef, create: &CreateIndex, written: &WrittenKey) -> Result<Vec<ColumnId>, EngineError> {
+    let mut patterns = Vec::new();
+    for (name, column) in written.columns.iter().zip(&create.columns) {
+        let Some(class) = &column.operator_class else { continue };
+        let Some((id, column)) = def.column(name) else { continue };
+        let of_type = match column.column_type {
+            ColumnType::Text => "text_pattern_ops",
+            ColumnType::Varchar(_) | ColumnType::UnlimitedVarchar => "varchar_pattern_ops",
+            ColumnType::Char(_) => "bpchar_pattern_ops",
+            _ => "",
+        };
+        let written = class.0.last().and_then(|part| part.as_ident()).map(fold).unwrap_or_default();
+        if written != of_type {
+            return Err(EngineError::unsupported(format!(
+                "operator class \"{written}\" for column \"{name}\" is not supported"
+            )));
+        }
+        patterns.push(id);
+    }
+    Ok(patterns)
 }
 
 fn check_clauses(context: &StatementContext, create: &CreateIndex) -> Result<(), EngineError> {

@@ -138,7 +138,14 @@ pub(crate) fn added_keys(
             Some(name) => given_name(catalog, schema, &keys, name)?,
             None => chosen_name(catalog, (schema, table), &keys, &key),
         };
-        keys.push(KeyDef { id: TableId(0), name, columns: ids, kind: key.kind, nulls: key.nulls });
+        keys.push(KeyDef {
+            id: TableId(0),
+            name,
+            columns: ids,
+            kind: key.kind,
+            nulls: key.nulls,
+            patterns: Vec::new(),
+        });
     }
     if keys.len() > KEYS_MAX {
         let message = format!("a table has at most {KEYS_MAX} keys");

@@ -51,6 +51,8 @@ pub(crate) struct Likes {
 #[derive(Debug)]
 struct CopiedKey {
     like: WrittenKey,
+    /// The names of the columns that it orders for patterns.
+    patterns: Vec<String>,
     comment: Option<Arc<str>>,
 }
 
@@ -116,10 +118,11 @@ impl Likes {
         if def.has_declared_primary_key() {
             self.comments.extend(comment_on(CommentSubject::Index(def.id)).map(|comment| (None, comment)));
         }
-        for KeyDef { id, columns, kind, nulls, .. } in &def.keys {
+        for KeyDef { id, columns, kind, nulls, patterns, .. } in &def.keys {
             let like =
                 WrittenKey { name: None, columns: names(columns), kind: *kind, nulls: *nulls, is_enforced: true };
-            self.keys.push(CopiedKey { like, comment: comment_on(CommentSubject::Index(*id)) });
+            let patterns = names(patterns);
+            self.keys.push(CopiedKey { like, patterns, comment: comment_on(CommentSubject::Index(*id)) });
         }
     }
 
@@ -167,10 +170,11 @@ impl Likes {
 
     /// Adds the copied keys and indexes behind those of a table, with names.
     pub fn add_keys(&self, view: &Catalog, (schema, table): (SchemaId, &NewTable), keys: &mut Vec<KeyDef>) {
-        for CopiedKey { like, .. } in &self.keys {
+        for CopiedKey { like, patterns, .. } in &self.keys {
             let name = chosen_name(view, (schema, &table.name), keys, like);
             let columns = ids_of(&like.columns, &table.columns);
-            keys.push(KeyDef { id: TableId(0), name, columns, kind: like.kind, nulls: like.nulls });
+            let patterns = ids_of(patterns, &table.columns);
+            keys.push(KeyDef { id: TableId(0), name, columns, kind: like.kind, nulls: like.nulls, patterns });
         }
     }
 

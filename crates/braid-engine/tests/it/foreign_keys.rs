@@ -193,3 +193,42 @@ async fn foreign_keys_are_there_after_a_restart() {
     ])
     .await;
 }
+
+#[tokio::test]
+async fn temporary_tables_that_end_otherwise_do_not_refer_to_each_other() {
+    let db = TestDb::new().await;
+    for (parent, child, state) in [
+        ("delete rows", "preserve rows", Some("0A000")),
+        ("drop", "preserve rows", Some("0A000")),
+        ("delete rows", "delete rows", None),
+        ("delete rows", "drop", None),
+        ("drop", "drop", None),
+        ("preserve rows", "delete rows", None),
+    ] {
+        db.run(&format!(
+            "begin;; create temp table tp (id int primary key) on commit {parent};; insert into tp values (1)"
+        ))
+        .await;
+        db.run(&format!("create temp table tc (p int references tp) on commit {child};; insert into tc values (1)"))
+            .await;
+        match state {
+            Some(state) => assert_eq!(db.state("commit").await, state, "{parent}, {child}"),
+            None => drop(db.run("commit").await),
+        }
+        db.run("drop table if exists tc, tp").await;
+    }
+}
+
+#[tokio::test]
+async fn a_table_is_not_emptied_past_a_key_that_others_have_added() {
+    let db = TestDb::new().await;
+    db.run("create table p (id int primary key);; insert into p values (1)").await;
+    let bob = db.database.session("bob");
+    run(&bob, "begin;; truncate p").await.unwrap();
+    db.run("create table c (p int references p);; insert into c values (1)").await;
+    assert_eq!(run(&bob, "commit").await.unwrap_err().sqlstate(), "40001");
+    // Who empties both waits for those that are about to refer to one of them.
+    db.run("begin;; insert into c values (1)").await;
+    assert_eq!(waits(&bob, "truncate p, c", async { drop(db.run("commit").await) }).await.unwrap(), "TRUNCATE TABLE");
+    db.check(&[("select count(*) from c", "0")]).await;
+}

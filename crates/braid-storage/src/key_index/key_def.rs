@@ -21,6 +21,8 @@ pub struct KeyDef {
     pub kind: KeyKind,
     /// Whether rows with nulls may be alike.
     pub nulls: KeyNulls,
+    /// Those of its columns that it orders for patterns (`text_pattern_ops` and its like), in their order: only of CREATE INDEX.
+    pub patterns: Vec<ColumnId>,
 }
 
 /// How a key was declared.

@@ -68,7 +68,7 @@ impl TableDef {
     pub(crate) fn validate_keys(&self) -> Result<(), String> {
         let mut names = HashSet::new();
         let mut ids = HashSet::from([self.id]);
-        for KeyDef { id, name, columns, kind, .. } in &self.keys {
+        for KeyDef { id, name, columns, kind, patterns, .. } in &self.keys {
             if !(1..=NAME_BYTES_MAX).contains(&name.len()) || !names.insert(name) || !ids.insert(*id) {
                 return Err(format!("the name of key \"{name}\" is too long, empty, or not its own, or its id is not"));
             }
@@ -85,6 +85,12 @@ impl TableDef {
             if !fits {
                 return Err(format!(
                     "a column of key \"{name}\" is none of the table, or of a type that keys cannot have"
+                ));
+            }
+            let has_patterns = patterns.iter().all(|column| columns.contains(column));
+            if !has_patterns || !patterns.is_empty() && *kind != KeyKind::Index {
+                return Err(format!(
+                    "key \"{name}\" orders columns for patterns that are not its own, or is no plain index"
                 ));
             }
             if *kind == KeyKind::Primary && *columns != self.primary_key {

@@ -17,8 +17,9 @@
 //! | 4 | id |
 //! | string | name |
 //! | 1 | 0 PRIMARY KEY, 1 UNIQUE, 2 CREATE UNIQUE INDEX, 3 CREATE INDEX |
-//! | 1 | bit 0: nulls are alike |
+//! | 1 | bit 0: nulls are alike; bit 1: some columns are ordered for patterns (not in versions 1 to 6) |
 //! | 2 | number of columns; then 2 bytes each, the column's id |
+//! | 2 | only if some are ordered for patterns: their number; then 2 bytes each, the column's id |
 
 use braid_base::{ColumnId, TableId};
 
@@ -37,6 +38,7 @@ const VALIDATED: u8 = 1;
 const HAS_COMMENT: u8 = 2;
 
 const NULLS_EQUAL: u8 = 1;
+const HAS_PATTERNS: u8 = 2;
 
 pub(super) fn put_checks(out: &mut Vec<u8>, checks: &[CheckDef]) {
     out.extend_from_slice(&(checks.len() as u16).to_le_bytes());
@@ -75,7 +77,7 @@ pub(super) fn take_checks(reader: &mut ByteReader<'_>) -> Result<Vec<CheckDef>, 
 
 pub(super) fn put_keys(out: &mut Vec<u8>, keys: &[KeyDef]) {
     out.extend_from_slice(&(keys.len() as u16).to_le_bytes());
-    for KeyDef { id, name, columns, kind, nulls } in keys {
+    for KeyDef { id, name, columns, kind, nulls, patterns } in keys {
         out.extend_from_slice(&id.0.to_le_bytes());
         put_string(out, name);
         out.push(match kind {
@@ -84,10 +86,27 @@ pub(super) fn put_keys(out: &mut Vec<u8>, keys: &[KeyDef]) {
             KeyKind::UniqueIndex => 2,
             KeyKind::Index => 3,
         });
-        out.push(if *nulls == KeyNulls::Equal { NULLS_EQUAL } else { 0 });
-        out.extend_from_slice(&(columns.len() as u16).to_le_bytes());
-        columns.iter().for_each(|column| out.extend_from_slice(&column.0.to_le_bytes()));
+        let nulls = if *nulls == KeyNulls::Equal { NULLS_EQUAL } else { 0 };
+        out.push(nulls | if patterns.is_empty() { 0 } else { HAS_PATTERNS });
+        put_columns(out, columns);
+        if !patterns.is_empty() {
+            put_columns(out, patterns);
+        }
     }
+}
+
+fn put_columns(out: &mut Vec<u8>, columns: &[ColumnId]) {
+    out.extend_from_slice(&(columns.len() as u16).to_le_bytes());
+    columns.iter().for_each(|column| out.extend_from_slice(&column.0.to_le_bytes()));
+}
+
+fn take_columns(reader: &mut ByteReader<'_>) -> Result<Vec<ColumnId>, ManifestError> {
+    let count = usize::from(reader.u16()?);
+    let mut columns = Vec::with_capacity(reader.bounded_capacity(count, 2));
+    for _ in 0..count {
+        columns.push(ColumnId(reader.u16()?));
+    }
+    Ok(columns)
 }
 
 pub(super) fn take_keys(reader: &mut ByteReader<'_>) -> Result<Vec<KeyDef>, ManifestError> {
@@ -102,17 +121,17 @@ pub(super) fn take_keys(reader: &mut ByteReader<'_>) -> Result<Vec<KeyDef>, Mani
             3 => KeyKind::Index,
             kind => return Err(reader.malformed(format!("key \"{name}\" is of kind {kind}"))),
         };
-        let nulls = match reader.u8()? {
-            0 => KeyNulls::Distinct,
-            NULLS_EQUAL => KeyNulls::Equal,
-            flags => return Err(reader.malformed(format!("key \"{name}\" has flags {flags:#04x}"))),
-        };
-        let column_count = usize::from(reader.u16()?);
-        let mut columns = Vec::with_capacity(reader.bounded_capacity(column_count, 2));
-        for _ in 0..column_count {
-            columns.push(ColumnId(reader.u16()?));
+        let flags = reader.u8()?;
+        if flags & !(NULLS_EQUAL | HAS_PATTERNS) != 0 {
+            return Err(reader.malformed(format!("key \"{name}\" has flags {flags:#04x}")));
         }
-        keys.push(KeyDef { id, name, columns, kind, nulls });
+        let nulls = if flags & NULLS_EQUAL != 0 { KeyNulls::Equal } else { KeyNulls::Distinct };
+        let columns = take_columns(reader)?;
+        let patterns = if flags & HAS_PATTERNS != 0 { take_columns(reader)? } else { Vec::new() };
+        if flags & HAS_PATTERNS != 0 && patterns.is_empty() {
+            return Err(reader.malformed(format!("key \"{name}\" has flags {flags:#04x} and no columns for patterns")));
+        }
+        keys.push(KeyDef { id, name, columns, kind, nulls, patterns });
     }
     Ok(keys)
 }

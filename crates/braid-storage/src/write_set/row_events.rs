@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef};
-use braid_base::ColumnId;
+use braid_base::{ColumnId, TableId};
 
 use super::WriteSet;
 use super::references::ReferenceKeys;
@@ -64,14 +64,19 @@ impl WriteSet {
 
     /// Notes that rows of a version go.
     pub(super) fn note_removed(&mut self, view: &Catalog, version: &Arc<TableVersion>, rows: &RowDeletes) {
+        self.note_known_references(view, version.def.id);
         let references = view.references_to(version.def.id);
-        let known = || references.iter().map(|reference| reference.key.id).collect();
-        self.references.known.entry(version.def.id).or_insert_with(known);
         let def = &version.def;
         if !references.is_empty() || !def.foreign_keys.is_empty() {
             let removed = RemovedRows { version: Arc::clone(version), rows: rows.clone(), references };
             self.references.events.push_back(RowEvent::Removed(removed));
         }
+    }
+
+    /// Notes which foreign keys refer to a table of which rows go.
+    pub(super) fn note_known_references(&mut self, view: &Catalog, table: TableId) {
+        let known = || view.references_to(table).iter().map(|reference| reference.key.id).collect();
+        self.references.known.entry(table).or_insert_with(known);
     }
 
     /// Notes what rows that are to be added refer to.

@@ -21,7 +21,14 @@ const SOON: Duration = Duration::from_millis(30);
 
 fn key(name: &str, columns: &[u16]) -> KeyDef {
     let columns = columns.iter().map(|id| ColumnId(*id)).collect();
-    KeyDef { id: TableId(0), name: name.to_owned(), columns, kind: KeyKind::Unique, nulls: KeyNulls::Distinct }
+    KeyDef {
+        id: TableId(0),
+        name: name.to_owned(),
+        columns,
+        kind: KeyKind::Unique,
+        nulls: KeyNulls::Distinct,
+        patterns: Vec::new(),
+    }
 }
 
 async fn create(store: &Store, table: NewTable, keys: Vec<KeyDef>) {

@@ -1,7 +1,6 @@
 //! Comments in manifests and in records.
 
 use braid_base::{ColumnId, Random, SchemaId, SeededRandom, TableId};
-use braid_testing::cases;
 
 use super::super::*;
 use super::{manifest_of, random_table, reseal};
@@ -65,20 +64,6 @@ fn forged_comments_are_refused() {
     assert!(matches!(Manifest::decode(&empty.encode()), Err(ManifestError::Malformed { .. })), "an empty comment");
     manifest.comments.insert(CommentSubject::Schema(SchemaId::PUBLIC), "".into());
     assert_eq!(Manifest::decode(&manifest.encode()).as_ref(), Ok(&manifest));
-}
-
-#[test]
-fn version_6_is_read_and_has_no_comments() {
-    for case in cases!(0..50) {
-        let manifest = manifest_of(random_table(1, 9, &mut case.random()));
-        let mut bytes = unpadded(&manifest);
-        let comments = HEADER_BYTES + 8 + 8 + 3 * 4;
-        assert_eq!(bytes[comments..comments + 4], [0; 4], "there are no comments");
-        bytes.drain(comments..comments + 4);
-        bytes[8] = 6;
-        reseal(&mut bytes);
-        assert_eq!(Manifest::decode(&bytes), Ok(manifest));
-    }
 }
 
 fn record(manifest: &Manifest, comments: Vec<CommentChange>) -> CommitRecord {

@@ -85,6 +85,7 @@ fn forged_foreign_keys_are_refused() {
         columns: vec![ColumnId(0)],
         kind: KeyKind::Unique,
         nulls: KeyNulls::Distinct,
+        patterns: Vec::new(),
     }];
     let (own, other) = (ColumnId(1), ColumnId(0));
     def.foreign_keys = vec![Arc::new(foreign_key(21, TableId(1), (&[own], &[other])))];

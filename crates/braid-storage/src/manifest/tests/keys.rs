@@ -11,12 +11,14 @@ pub(super) fn random_keys(def: &TableDef, random: &mut SeededRandom) -> Vec<KeyD
     let primary = (is_fit && random.chance(1, 2)).then(|| (KeyKind::Primary, def.primary_key.clone()));
     let unique = (!fit.is_empty() && random.chance(1, 2)).then_some((KeyKind::Unique, fit));
     let index = (!def.columns.is_empty()).then(|| (KeyKind::Index, vec![def.columns[0].id]));
+    let patterns: Vec<ColumnId> = def.columns.first().map(|column| column.id).into_iter().collect();
     let key = |(at, (kind, columns)): (usize, (KeyKind, Vec<ColumnId>))| KeyDef {
         id: TableId(NEXT_IDS.table + 3 * def.id.0 + at as u32),
         name: format!("key {at} of {}", def.id),
         columns,
         kind,
         nulls: if random.chance(1, 2) { KeyNulls::Equal } else { KeyNulls::Distinct },
+        patterns: if kind == KeyKind::Index && random.chance(1, 2) { patterns.clone() } else { Vec::new() },
     };
     primary.into_iter().chain(unique).chain(index).enumerate().map(key).collect()
 }
@@ -37,6 +39,7 @@ fn forged_keys_are_refused() {
         columns: vec![ColumnId(0)],
         kind,
         nulls: KeyNulls::Distinct,
+        patterns: Vec::new(),
     };
     def.keys = vec![
         key(20, KeyKind::Primary),
@@ -62,5 +65,7 @@ fn forged_keys_are_refused() {
     refused("a column twice", &|keys| keys[1].columns = vec![ColumnId(0), ColumnId(0)]);
     refused("a column of no table", &|keys| keys[1].columns = vec![ColumnId(99)]);
     refused("a column of a type without order", &|keys| keys[1].columns = vec![ColumnId(1)]);
+    refused("patterns of a unique key", &|keys| keys[1].patterns = vec![ColumnId(0)]);
+    refused("patterns of another column", &|keys| keys[3].patterns = vec![ColumnId(1)]);
     refused("another primary key", &|keys| keys[0].columns = vec![ColumnId(1)]);
 }

@@ -155,8 +155,9 @@ fn encode_version_5(manifest: &Manifest) -> Vec<u8> {
     bytes
 }
 
-/// The bytes that version 6 wrote of a manifest with one table without foreign keys, whose number is not written.
-fn encode_version_6(manifest: &Manifest) -> Vec<u8> {
+/// The bytes that version 6 wrote of a manifest with one table without foreign keys, and without types and comments: their numbers are not
+/// written.
+pub(super) fn encode_version_6(manifest: &Manifest) -> Vec<u8> {
     let mut bytes = manifest.encode();
     bytes.truncate(u64::from_le_bytes(bytes[24..32].try_into().unwrap()) as usize);
     let (table, mut with_a_key) = (&manifest.tables[0], manifest.tables[0].clone());
@@ -177,13 +178,17 @@ fn encode_version_6(manifest: &Manifest) -> Vec<u8> {
     let first = bytes.len() - section.len();
     let count = first + section.iter().zip(&with_a_key).position(|(without, with)| without != with).unwrap();
     bytes.drain(count..count + 2);
+    // Behind the number of the log, no types, schemas, sequences and views.
+    let comments = HEADER_BYTES + 8 + 8 + 3 * 4;
+    assert_eq!(bytes[comments..comments + 4], [0; 4], "there are no comments");
+    bytes.drain(comments..comments + 4);
     bytes[8] = 6;
     reseal(&mut bytes);
     bytes
 }
 
 #[test]
-fn version_6_is_read_and_has_no_foreign_keys() {
+fn version_6_is_read_and_has_no_foreign_keys_and_no_comments() {
     for case in cases!(0..50) {
         let random = &mut case.random();
         let mut manifest = manifest_of(random_table(1, 9, random));
