@@ -1,8 +1,7 @@
-//! FOREIGN KEY: what a constraint says, and which tables refer to which.
+//! FOREIGN KEY: the definition of a constraint, and which tables reference which.
 //!
-//! A row refers to the row of another table, or of its own, that has the same values in the columns of a unique key. A row with a null among
-//! its values refers to none (MATCH SIMPLE; with MATCH FULL all of them are null then). What follows from changes of rows is in
-//! [`crate::write_set`].
+//! A row references the row of another table, or of its own, with the same values in the columns of a unique key. A row with a null among
+//! its values references no row: any null with MATCH SIMPLE, only nulls with MATCH FULL. The checks are in [`crate::write_set`].
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

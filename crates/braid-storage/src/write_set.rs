@@ -13,8 +13,8 @@
 //! | [`schema_edits`] | changes of the schemas |
 //! | [`sequence_edits`] | changes of the sequences |
 //! | [`key_claims`] | the keys of added rows, which no other row has |
-//! | [`row_events`] | what statements have done to rows that foreign keys are about |
-//! | [`references`] | whether rows refer to rows that there are |
+//! | [`row_events`] | the event queue of foreign keys |
+//! | [`references`] | foreign key checks |
 //! | [`key_lookup`] | the rows that have keys of rows that are to be added: ON CONFLICT |
 //! | [`view_edits`] | changes of the views |
 //! | [`comment_edits`] | changes of the comments |

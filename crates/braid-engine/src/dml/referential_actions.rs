@@ -1,11 +1,11 @@
-//! What follows from changed rows for those that refer to them: FOREIGN KEY with its actions.
+//! Referential actions and foreign key checks at the end of a statement.
 //!
-//! After a statement has made its own changes, their events are taken one by one ([`braid_storage::RowEvent`]). For each the foreign keys are
-//! looked at in the order in which they were declared: rows that refer to a row that is gone are deleted (CASCADE) or get other
-//! values, whose events come behind the others, or must not be there; and rows that were added must refer to rows that there are. A row that
-//! an UPDATE lets refer to what it referred to before is not compared again.
+//! A statement makes its own changes first. Then its events are handled in order ([`braid_storage::RowEvent`]), each for all foreign keys in
+//! the order of their declaration. A removed row deletes its referencing rows (CASCADE), gives them other values (CASCADE after an UPDATE,
+//! SET NULL, SET DEFAULT), or fails if there are some (NO ACTION, RESTRICT). An added row must have its referenced row. An UPDATE that
+//! keeps the key of a referencing row is not checked.
 //!
-//! Actions change the newest committed rows. A transaction of one snapshot that does not show such a row fails (40001).
+//! Actions change the newest committed rows. A transaction with a fixed snapshot fails if its snapshot lacks one of them (40001).
 
 use arrow::array::{Array, ArrayRef, UInt64Array};
 use arrow::compute::take;
@@ -23,17 +23,17 @@ use super::replaced_rows::ReplacedRows;
 use crate::EngineError;
 use crate::statement_context::StatementContext;
 
-/// Rows that are looked at together.
+/// Rows that are handled together.
 const PART_ROWS: usize = 65_536;
 
-/// Keys that rows have lost.
+/// Keys of removed rows.
 struct LostKeys {
     keys: ReferenceKeys,
     /// The keys that the rows have instead; `None` if the rows are deleted.
     new: Option<Vec<ArrayRef>>,
 }
 
-/// Makes what follows from the changes of a statement, until nothing is left.
+/// Handles all events of a statement, and those of its actions.
 ///
 /// # Errors
 /// For a foreign key that is violated (23503), for rows that actions change and that violate other constraints, and what locks and
@@ -51,7 +51,7 @@ pub(crate) async fn enforce(context: &StatementContext, mut replaced: ReplacedRo
     Ok(())
 }
 
-/// Compares something now, or at the end of the transaction.
+/// Runs a check now, or defers it to the end of the transaction.
 async fn check(context: &StatementContext, check: RowCheck) -> Result<(), EngineError> {
     let snapshot = context.fixed_snapshot();
     let mut writes = context.take_writes();
@@ -60,7 +60,7 @@ async fn check(context: &StatementContext, check: RowCheck) -> Result<(), Engine
     Ok(())
 }
 
-/// What follows from rows that are gone.
+/// Handles removed rows.
 async fn follow(
     context: &StatementContext,
     removed: &RemovedRows,
@@ -85,8 +85,8 @@ async fn follow(
     Ok(())
 }
 
-/// Notes what rows of a table refer to as before: it need not be compared again. Where old rows were never compared (NOT VALID), a row that
-/// is new must not pass for one of them.
+/// Notes the keys that an UPDATE leaves as they were: they are not checked again. If a foreign key is NOT VALID, an inserted row must be
+/// checked though an old row has the same key; so nothing is noted for a statement that also inserts.
 async fn note_unchanged(
     context: &StatementContext,
     removed: &RemovedRows,
@@ -114,7 +114,7 @@ async fn note_unchanged(
     Ok(())
 }
 
-/// The keys of deleted rows, and those of rows that have other ones now.
+/// The keys of deleted rows, and the old keys of rows that have new ones.
 fn lost_keys(
     def: &TableDef,
     reference: &Reference,
@@ -152,7 +152,7 @@ fn rows_of(columns: &[ArrayRef], rows: &[u64]) -> Result<Vec<ArrayRef>, EngineEr
     columns.iter().map(|column| Ok(take(column, &rows, None)?)).collect()
 }
 
-/// The rows that differ, in whichever way: equal numbers with other digits differ as well.
+/// The rows that differ in their bytes: 1.0 differs from 1.00.
 fn differing(before: &[ArrayRef], after: &[ArrayRef]) -> Result<Vec<u64>, EngineError> {
     let fields = before.iter().map(|column| SortField::new(column.data_type().clone())).collect();
     let converter = RowConverter::new(fields)?;
@@ -160,7 +160,7 @@ fn differing(before: &[ArrayRef], after: &[ArrayRef]) -> Result<Vec<u64>, Engine
     Ok((0..before.num_rows()).filter(|at| before.row(*at) != after.row(*at)).map(|at| at as u64).collect())
 }
 
-/// What becomes of the rows that refer to keys that are gone.
+/// Takes the action of a foreign key for removed keys.
 async fn act(
     context: &StatementContext,
     reference: &Reference,
@@ -187,7 +187,7 @@ async fn act(
         ReferentialAction::SetDefault => {
             let defaults = Successors::Defaults(set_columns(reference, new.is_some()));
             change_referencing(context, &keys, &defaults, replaced).await?;
-            // The default may be the very key that is gone.
+            // The default may be the removed key itself.
             let mut writes = context.take_writes();
             writes.check_unreferenced(&keys, true).await?;
             context.put_writes(writes);
@@ -202,7 +202,7 @@ fn set_columns(reference: &Reference, is_update: bool) -> Vec<ColumnId> {
     if is_update || key.set_columns.is_empty() { key.columns.clone() } else { key.set_columns.clone() }
 }
 
-/// What rows become that refer to a key that is gone.
+/// What replaces the referencing rows of a removed key.
 enum Successors {
     /// Nothing: they are deleted.
     None,
@@ -220,7 +220,7 @@ impl Successors {
     }
 }
 
-/// Deletes or replaces the rows that refer to keys.
+/// Deletes or replaces the referencing rows of keys.
 async fn change_referencing(
     context: &StatementContext,
     keys: &ReferenceKeys,
@@ -295,7 +295,7 @@ impl Successors {
     }
 }
 
-/// The rows that refer to keys; `None` if there are none. They are locked.
+/// The referencing rows of keys, locked; `None` if there are none.
 async fn lock_referencing(
     context: &StatementContext,
     keys: &ReferenceKeys,

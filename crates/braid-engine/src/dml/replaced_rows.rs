@@ -1,4 +1,4 @@
-//! The keys that rows get which take the places of others: what ON UPDATE looks at.
+//! The new keys of updated rows, for ON UPDATE.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -10,7 +10,7 @@ use braid_storage::{Catalog, ReferenceKeys, RowId, TableDef};
 
 use crate::EngineError;
 
-/// New keys of rows, of any number of tables.
+/// The new keys of updated rows, of any number of tables.
 #[derive(Default)]
 pub(super) struct ReplacedRows {
     batches: Vec<BTreeMap<ColumnId, ArrayRef>>,
@@ -19,12 +19,12 @@ pub(super) struct ReplacedRows {
     /// How many rows of a table were replaced.
     counts: HashMap<TableId, u64>,
     beside_others: BTreeSet<TableId>,
-    /// Keys that rows refer to as they did before the statement.
+    /// Keys of referencing rows that the statement leaves as they were.
     unchanged: Vec<ReferenceKeys>,
 }
 
 impl ReplacedRows {
-    /// Notes the rows that take the places of these. Of a table without foreign keys that none refers to nothing is kept.
+    /// Notes updated rows and their successors. Keeps nothing for a table that has no foreign key and is not referenced.
     pub fn note(
         &mut self,
         catalog: &Catalog,
@@ -51,27 +51,27 @@ impl ReplacedRows {
         self.note(catalog, def, replaced.values().iter().filter_map(|number| RowId::of_number(*number)), rows);
     }
 
-    /// How many rows of a table were replaced, if this is asked for.
+    /// The number of updated rows of a table that were noted.
     pub fn count_of(&self, table: TableId) -> u64 {
         self.counts.get(&table).copied().unwrap_or_default()
     }
 
-    /// Notes that a statement adds rows to a table beside those that replace others: then it is not told which of them refer to what.
+    /// Notes that the statement also inserts rows into a table.
     pub fn note_others(&mut self, table: TableId) {
         self.beside_others.insert(table);
     }
 
-    /// Whether rows were added beside those that replace others.
+    /// Whether the statement also inserts rows into a table.
     pub fn is_beside_others(&self, table: TableId) -> bool {
         self.beside_others.contains(&table)
     }
 
-    /// Notes keys that rows refer to as before.
+    /// Notes keys that the statement leaves as they were.
     pub fn note_unchanged(&mut self, keys: ReferenceKeys) {
         self.unchanged.push(keys);
     }
 
-    /// The keys that rows refer to as before, of all foreign keys.
+    /// The keys that the statement leaves as they were, of all foreign keys.
     pub fn unchanged(&self) -> &[ReferenceKeys] {
         &self.unchanged
     }
@@ -83,7 +83,7 @@ impl ReplacedRows {
 
     /// The values of columns in rows at these places.
     pub fn values(&self, columns: &[ColumnId], places: &[(usize, usize)]) -> Result<Vec<ArrayRef>, EngineError> {
-        // Places may be of batches of other tables, which are not asked for.
+        // Only the batches of this table have the columns.
         let batches: BTreeSet<usize> = places.iter().map(|(batch, _)| *batch).collect();
         let batches: Vec<usize> = batches.into_iter().collect();
         let renumbered: Vec<(usize, usize)> =

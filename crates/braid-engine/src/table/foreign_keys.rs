@@ -1,7 +1,7 @@
 //! FOREIGN KEY: as it is written, and as a constraint between tables, with a name.
 //!
-//! A column of the key must be able to be compared with the one that it refers to as keys are ([`braid_storage::is_same_key_type`]). Pairs of types
-//! that PostgreSQL compares and keys do not (an integer with a numeric) are refused.
+//! A column and the one that it references must have types whose equal values are the same key ([`braid_storage::is_same_key_type`]).
+//! Other pairs of types that PostgreSQL compares, such as `integer` and `numeric`, are refused.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -5,7 +5,7 @@
 //! | [`table_keys`] | the keys of a table |
 //! | [`chunk_search`] | rows of some chunks with one of several keys |
 //! | [`key_check`] | whether no two rows of a version have the same key |
-//! | [`reference_check`] | whether all rows of a version refer to rows that there are |
+//! | [`reference_check`] | validation of a foreign key against all rows of a version |
 
 mod chunk_search;
 mod key_check;

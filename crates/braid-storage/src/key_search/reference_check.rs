@@ -1,4 +1,4 @@
-//! Whether all rows of a version refer to rows that there are.
+//! Validation of a foreign key against all rows of a version.
 
 use std::sync::Arc;
 
@@ -11,16 +11,16 @@ use crate::key_index::{KeyNulls, KeyRun};
 use crate::store_shared::StoreShared;
 use crate::{ForeignKeyDef, MatchType, StoreError, TableVersion};
 
-/// A row that satisfies a foreign key not.
+/// How rows violate a foreign key.
 #[derive(Debug)]
 pub(crate) enum Unsatisfied {
-    /// There are no rows with these keys.
+    /// These keys have no referenced row.
     Missing(KeyRun),
-    /// It has some nulls in a key of MATCH FULL.
+    /// A row has some nulls in a key of MATCH FULL.
     MixedNulls,
 }
 
-/// The first chunk of a version whose rows do not satisfy a foreign key.
+/// The first violation of a foreign key in a version; `None` if its rows satisfy it.
 ///
 /// # Errors
 /// What reading chunks fails with.
@@ -51,7 +51,7 @@ pub(crate) async fn first_unsatisfied(
     Ok(None)
 }
 
-/// Those of the keys that no row of the table has that a foreign key refers to.
+/// The keys without a row in the referenced table.
 ///
 /// # Errors
 /// What reading chunks fails with.

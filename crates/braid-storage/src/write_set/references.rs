@@ -1,12 +1,13 @@
-//! Whether rows refer to rows that there are: FOREIGN KEY.
+//! Foreign key checks: every referencing row has its referenced row.
 //!
 //! Rules:
-//! 1. Keys are compared with the newest committed state, whatever the transaction's snapshot shows, and with its own changes.
-//! 2. Before that they are locked: by who adds rows that refer to them ([`KeyLock::Referenced`]), and by who removes the rows that have them
-//!    ([`KeyLock::Removed`]). The two exclude each other until the end of their transactions, and a commit gives up its locks only when its rows
-//!    are visible. So what was compared stays as it was.
-//! 3. A transaction that has removed rows of a table before others have given it a foreign key has not looked at that: its commit fails.
-//! 4. What is compared later (DEFERRABLE) is compared at the commit, or when the transaction asks for it.
+//! 1. A check reads the newest committed state with the transaction's own changes, whatever its snapshot shows.
+//! 2. A check locks its keys first. Adding referencing rows takes [`KeyLock::Referenced`], removing referenced rows takes
+//!    [`KeyLock::Removed`]. The two modes conflict, and both are held to the end of the transaction. A commit releases its locks after its
+//!    rows are visible, so the result of a check stays true.
+//! 3. A commit that has removed rows of a table fails if another transaction has added a foreign key to that table meanwhile: the removals
+//!    were not checked against it.
+//! 4. Deferred checks run at the commit, or at SET CONSTRAINTS IMMEDIATE.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -31,10 +32,10 @@ use crate::{Deferral, ForeignKeyDef, PRIVATE_CHUNKS, RowId, StoreError, TableDef
 
 pub use crate::store_error::ViolatingSide;
 
-/// Rows of a part of removed ones that are compared at a time.
+/// Removed rows that one check covers.
 const PART_ROWS: usize = 65_536;
 
-/// When the foreign keys of a transaction are compared.
+/// When foreign keys are checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CheckTime {
     /// At the end of each statement.
@@ -43,7 +44,7 @@ pub enum CheckTime {
     Deferred,
 }
 
-/// Keys of rows that refer, or that are referred to.
+/// Keys of referencing or referenced rows.
 #[derive(Clone, Debug)]
 pub struct ReferenceKeys {
     /// The foreign key.
@@ -52,7 +53,7 @@ pub struct ReferenceKeys {
     pub(super) keys: Arc<KeyRun>,
 }
 
-/// Rows that refer to keys.
+/// Referencing rows.
 #[derive(Clone, Debug)]
 pub struct ReferringRows {
     /// The version of their table that has them.
@@ -61,7 +62,7 @@ pub struct ReferringRows {
     pub rows: Vec<(RowId, usize)>,
 }
 
-/// Something that is to be compared.
+/// A check.
 #[derive(Clone, Debug)]
 pub enum RowCheck {
     /// Rows refer to these keys.
@@ -72,7 +73,7 @@ pub enum RowCheck {
     MixedNulls(Reference),
 }
 
-/// What a transaction has yet to compare.
+/// The events and deferred checks of a transaction.
 #[derive(Clone, Debug, Default)]
 pub(super) struct PendingReferences {
     pub(super) events: VecDeque<RowEvent>,
@@ -81,12 +82,12 @@ pub(super) struct PendingReferences {
     times: BTreeMap<TableId, CheckTime>,
     /// The foreign keys that referred to a table when the transaction first removed rows of it.
     pub(super) known: BTreeMap<TableId, Vec<TableId>>,
-    /// The versions of tables whose keys new foreign keys were compared with.
+    /// The versions of the referenced tables that new foreign keys were validated against.
     compared: BTreeMap<TableId, u64>,
 }
 
 impl ReferenceKeys {
-    /// The keys of rows that are referred to, which have these values in the columns of the key.
+    /// The keys of referenced rows with these values in the columns of the key.
     ///
     /// # Errors
     /// For a key that is too long.
@@ -96,7 +97,7 @@ impl ReferenceKeys {
         Ok(Self { reference: reference.clone(), keys })
     }
 
-    /// The keys that rows refer to, in the rows in which they are the same before and after a change.
+    /// The keys of referencing rows whose key an UPDATE leaves as it was.
     ///
     /// # Errors
     /// For a key that is too long.
@@ -109,7 +110,7 @@ impl ReferenceKeys {
         Ok(Self { reference: reference.clone(), keys: Arc::new(keys.distinct()) })
     }
 
-    /// The keys that are not among these of the same foreign key.
+    /// The keys without those of the same foreign key in `others`.
     #[must_use]
     pub fn without(self, others: &[Self]) -> Self {
         let others = || others.iter().filter(|other| other.reference.key.id == self.reference.key.id);
@@ -136,7 +137,7 @@ impl RowCheck {
 }
 
 impl WriteSet {
-    /// When a foreign key is compared.
+    /// When a foreign key is checked.
     pub fn check_time(&self, key: &ForeignKeyDef) -> CheckTime {
         let wanted = self.references.times.get(&key.id).copied().or(self.references.all_times);
         match key.deferral {
@@ -146,7 +147,7 @@ impl WriteSet {
         }
     }
 
-    /// Compares these foreign keys, or all that are deferrable, at this time until the end of the transaction.
+    /// Checks these foreign keys, or all deferrable ones, at this time until the end of the transaction: SET CONSTRAINTS.
     pub fn set_check_time(&mut self, keys: Option<&[TableId]>, time: CheckTime) {
         match keys {
             None => {
@@ -157,7 +158,7 @@ impl WriteSet {
         }
     }
 
-    /// Whether something about a table is yet to be compared.
+    /// Whether a deferred check on a table is pending.
     pub fn has_deferred(&self, table: TableId) -> bool {
         self.references.deferred.iter().any(|check| match check {
             RowCheck::Unreferenced(keys) => keys.reference.key.referenced == table,
@@ -167,7 +168,7 @@ impl WriteSet {
         })
     }
 
-    /// Compares now what is not compared later.
+    /// Runs a check now, or defers it.
     ///
     /// # Errors
     /// As [`Self::check_deferred`].
@@ -188,7 +189,7 @@ impl WriteSet {
         }
     }
 
-    /// Compares what was deferred, of foreign keys that are not to be compared later any more; at a commit everything.
+    /// Runs the deferred checks of foreign keys that are immediate by now; at a commit all of them.
     ///
     /// # Errors
     /// [`StoreError::ForeignKey`], [`StoreError::Deadlock`], and what reading chunks fails with.
@@ -211,11 +212,11 @@ impl WriteSet {
         })
     }
 
-    /// Checks that there are rows with the keys that rows refer to, if these are still there. A transaction of one snapshot refers to rows
-    /// that its snapshot shows and that are still there.
+    /// Checks that the referenced rows exist. Keys whose referencing rows are gone again are skipped. With a snapshot, the referenced rows
+    /// must be in it as well.
     ///
     /// # Errors
-    /// As [`Self::check_deferred`]; [`StoreError::KeyGone`] for a row that the snapshot shows.
+    /// As [`Self::check_deferred`]; [`StoreError::KeyGone`] if another transaction has removed a row that the snapshot shows.
     pub fn check_referenced<'a>(
         &'a mut self,
         keys: &'a ReferenceKeys,
@@ -243,7 +244,7 @@ impl WriteSet {
         })
     }
 
-    /// Checks that no rows refer to keys whose rows are gone. With `unless_back` other rows may have the same keys.
+    /// Checks that removed rows have no referencing rows. With `unless_back`, other rows with the same keys may take their place.
     ///
     /// # Errors
     /// As [`Self::check_deferred`].
@@ -270,7 +271,7 @@ impl WriteSet {
         })
     }
 
-    /// The rows that refer to keys; `None` if their table is gone. The keys are locked: no other transaction adds rows that refer to them.
+    /// The referencing rows of keys; `None` if their table is gone. Locks the keys, so that no other transaction adds referencing rows.
     ///
     /// # Errors
     /// As [`Self::check_deferred`].
@@ -290,7 +291,7 @@ impl WriteSet {
         })
     }
 
-    /// Waits until no other transaction refers to any key of these, and lets none do so until its end.
+    /// Locks all keys of these foreign keys: no other transaction adds referencing rows until this one ends.
     ///
     /// # Errors
     /// [`StoreError::Deadlock`].
@@ -306,14 +307,14 @@ impl WriteSet {
         })
     }
 
-    /// Checks that all rows of a table satisfy a foreign key that it has got.
+    /// Validates a new foreign key against all rows of its table.
     ///
     /// # Errors
     /// As [`Self::check_deferred`].
     pub fn check_reference<'a>(&'a mut self, reference: &'a Reference) -> BoxFuture<'a, Result<(), StoreError>> {
         Box::pin(async move {
             let Reference { table, key } = reference;
-            // Who removes a row that its rows may refer to does not know of them.
+            // Waits for transactions that remove referenced rows, and keeps others from starting to.
             let owner = self.lock_owner();
             while let Err(holder) = owner.try_lock_all_keys(KeyLock::Referenced, &lock_id(key)) {
                 owner.wait_for(holder).await?;
@@ -338,7 +339,7 @@ impl WriteSet {
         })
     }
 
-    /// Compares what nobody has taken: a commit may not pass it by.
+    /// Runs the checks of events that no statement has handled. Actions are not taken.
     pub(super) async fn check_left_events(&mut self) -> Result<(), StoreError> {
         while let Some(event) = self.next_event() {
             match event {
@@ -376,7 +377,7 @@ impl WriteSet {
         Ok(())
     }
 
-    /// Checks that the commit of these changes to a state violates no foreign key that the transaction could not know of.
+    /// Checks that no foreign key has been added meanwhile that the changes were not checked against (rule 3).
     ///
     /// # Errors
     /// [`StoreError::Conflict`].
@@ -410,7 +411,7 @@ impl WriteSet {
         Ok(())
     }
 
-    /// Those of the keys that no row of a version of the table has; `None` if all are there.
+    /// The keys without a row in this version of the referenced table; `None` if every key has one.
     async fn missing(
         &self,
         keys: &ReferenceKeys,
@@ -424,7 +425,7 @@ impl WriteSet {
         Ok((missing.len() > 0).then(|| Arc::new(missing)))
     }
 
-    /// The place of the first key that rows refer to, in the order of the rows that the keys were made of.
+    /// The place of the first key with a referencing row, in the order of the rows that the keys were made of.
     async fn first_referencing(&mut self, reference: &Reference, keys: &KeyRun) -> Result<Option<usize>, StoreError> {
         let newest = self.shared.snapshot();
         let Some(version) = self.settled_version(reference.table.id, &newest).await? else { return Ok(None) };
@@ -474,7 +475,7 @@ fn lock_id(key: &ForeignKeyDef) -> KeyId {
     (key.referenced, key.key.clone(), KeyNulls::Distinct)
 }
 
-/// That rows refer to no row.
+/// The error of a violated foreign key.
 pub(super) fn violation(
     table: &TableDef,
     key: &ForeignKeyDef,

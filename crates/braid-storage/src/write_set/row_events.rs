@@ -1,8 +1,8 @@
-//! What a statement has done to rows that foreign keys are about.
+//! The event queue of foreign keys: the rows that a statement has added and removed.
 //!
-//! Whoever changes rows takes the events one by one, in the order in which they happened, after the statement's own changes. What follows
-//! from an event may change further rows, whose events come behind the others: as the queue of PostgreSQL's triggers does. Events that
-//! nobody takes are checked at the commit, without actions, so that no way into a table passes a foreign key by.
+//! After a statement has changed its rows, the front end takes the events from the queue in order. A referential action changes further
+//! rows and appends their events at the end, as PostgreSQL's trigger queue does. A commit checks the events that are left, without
+//! actions, so that every way into a table is covered.
 
 use std::sync::Arc;
 
@@ -21,9 +21,9 @@ use crate::{DeletedRows, MatchType, RowDeletes, RowId, StoreError, TableDef, Tab
 /// What has happened to rows of a table.
 #[derive(Clone, Debug)]
 pub enum RowEvent {
-    /// Rows are gone that others may refer to, or that referred to others.
+    /// Rows of a referenced or referencing table were removed.
     Removed(RemovedRows),
-    /// Rows were added that refer to others.
+    /// Referencing rows were added.
     Added(ReferenceKeys),
     /// Rows were added that have some nulls in a key of MATCH FULL.
     MixedNulls(Reference),
@@ -41,7 +41,7 @@ pub struct RemovedRows {
 }
 
 impl RemovedRows {
-    /// The rows in parts of at most so many.
+    /// The rows, in parts of at most `rows_max`.
     pub fn parts(&self, rows_max: usize) -> impl Iterator<Item = Vec<RowId>> {
         let numbers = |deleted: &DeletedRows| -> Vec<u32> {
             (0..deleted.row_count()).filter(|row| deleted.contains(*row)).collect()
@@ -62,7 +62,7 @@ impl WriteSet {
         self.references.events.pop_front()
     }
 
-    /// Notes that rows of a version go.
+    /// Queues the removal of rows.
     pub(super) fn note_removed(&mut self, view: &Catalog, version: &Arc<TableVersion>, rows: &RowDeletes) {
         self.note_known_references(view, version.def.id);
         let references = view.references_to(version.def.id);
@@ -73,13 +73,13 @@ impl WriteSet {
         }
     }
 
-    /// Notes which foreign keys refer to a table of which rows go.
+    /// Notes the foreign keys that a removal of rows is checked against.
     pub(super) fn note_known_references(&mut self, view: &Catalog, table: TableId) {
         let known = || view.references_to(table).iter().map(|reference| reference.key.id).collect();
         self.references.known.entry(table).or_insert_with(known);
     }
 
-    /// Notes what rows that are to be added refer to.
+    /// Queues the keys that new rows reference.
     ///
     /// # Errors
     /// For a key that is too long, and what reading chunks fails with.
