@@ -7,11 +7,14 @@
 //!
 //! Actions change the newest committed rows. A transaction with a fixed snapshot fails if its snapshot lacks one of them (40001).
 
+use std::collections::btree_map::Entry;
+use std::sync::Arc;
+
 use arrow::array::{Array, ArrayRef, UInt64Array};
 use arrow::compute::take;
 use arrow::record_batch::RecordBatch;
 use arrow::row::{RowConverter, SortField};
-use braid_base::{ChunkId, ColumnId};
+use braid_base::ColumnId;
 use braid_storage::{
     DeletedRows, Locked, PRIVATE_CHUNKS, Reference, ReferenceKeys, ReferentialAction, ReferringRows, RemovedRows,
     RowCheck, RowDeletes, RowEvent, RowId, TableDef, TableVersion,
@@ -61,28 +64,51 @@ async fn check(context: &StatementContext, check: RowCheck) -> Result<(), Engine
 }
 
 /// Handles removed rows.
+///
+/// # Errors
+/// 40001 if another transaction has added or changed a foreign key since the statement looked at its rows.
 async fn follow(
     context: &StatementContext,
     removed: &RemovedRows,
     replaced: &mut ReplacedRows,
 ) -> Result<(), EngineError> {
     let def = &removed.version.def;
-    let mut columns: Vec<ColumnId> =
-        removed.references.iter().flat_map(|reference| &reference.key.key).copied().collect();
-    columns.sort_unstable();
-    columns.dedup();
-    for rows in removed.parts(PART_ROWS) {
-        let old = context.read_columns_of_rows(&removed.version, &rows, &columns).await?;
-        for reference in &removed.references {
-            let positions = reference.key.key.iter().filter_map(|column| columns.binary_search(column).ok());
-            let old: Vec<ArrayRef> = positions.map(|at| old[at].clone()).collect();
-            for lost in lost_keys(def, reference, (&rows, &old), replaced)? {
-                act(context, reference, lost, replaced).await?;
-            }
+    let is_missing = |column: &ColumnId| def.position(*column).is_none();
+    let is_unknown = |reference: &Reference| replaced.is_new(reference) || reference.key.key.iter().any(is_missing);
+    if removed.references.iter().any(is_unknown) {
+        return Err(concurrent_update());
+    }
+    for reference in &removed.references {
+        let mut lost = Vec::new();
+        for rows in removed.parts(PART_ROWS) {
+            let old = columns_of_rows(context, &removed.version, &rows, &reference.key.key).await?;
+            lost.extend(lost_keys(def, reference, (&rows, &old), replaced)?);
         }
+        let (updated, deleted): (Vec<LostKeys>, Vec<LostKeys>) = lost.into_iter().partition(|lost| lost.new.is_some());
+        for lost in [deleted, updated] {
+            act(context, reference, lost, replaced).await?;
+        }
+    }
+    for rows in removed.parts(PART_ROWS) {
         note_unchanged(context, removed, &rows, replaced).await?;
     }
     Ok(())
+}
+
+/// The values of columns in rows of a version, in the order of the columns.
+async fn columns_of_rows(
+    context: &StatementContext,
+    version: &TableVersion,
+    rows: &[RowId],
+    columns: &[ColumnId],
+) -> Result<Vec<ArrayRef>, EngineError> {
+    let mut ids = columns.to_vec();
+    ids.sort_unstable();
+    ids.dedup();
+    let values = context.read_columns_of_rows(version, rows, &ids).await?;
+    let value = |column: &ColumnId| ids.binary_search(column).ok().and_then(|at| values.get(at)).cloned();
+    let found: Option<Vec<ArrayRef>> = columns.iter().map(value).collect();
+    found.ok_or_else(concurrent_update)
 }
 
 /// Notes the keys that an UPDATE leaves as they were: they are not checked again. If a foreign key is NOT VALID, an inserted row must be
@@ -101,12 +127,7 @@ async fn note_unchanged(
         if rows.is_empty() {
             continue;
         }
-        let mut ids = key.columns.clone();
-        ids.sort_unstable();
-        ids.dedup();
-        let before = context.read_columns_of_rows(&removed.version, &rows, &ids).await?;
-        let position = |column: &ColumnId| before[ids.binary_search(column).unwrap_or_default()].clone();
-        let before: Vec<ArrayRef> = key.columns.iter().map(position).collect();
+        let before = columns_of_rows(context, &removed.version, &rows, &key.columns).await?;
         let after = replaced.values(&key.columns, &places)?;
         let reference = Reference { table: def.clone(), key: key.clone() };
         replaced.note_unchanged(ReferenceKeys::unchanged(&reference, &before, &after)?);
@@ -160,40 +181,48 @@ fn differing(before: &[ArrayRef], after: &[ArrayRef]) -> Result<Vec<u64>, Engine
     Ok((0..before.num_rows()).filter(|at| before.row(*at) != after.row(*at)).map(|at| at as u64).collect())
 }
 
-/// Takes the action of a foreign key for removed keys.
+/// Takes the action of a foreign key for removed keys: all of deleted rows, or all of updated ones.
 async fn act(
     context: &StatementContext,
     reference: &Reference,
-    lost: LostKeys,
+    lost: Vec<LostKeys>,
     replaced: &mut ReplacedRows,
 ) -> Result<(), EngineError> {
-    let LostKeys { keys, new } = lost;
-    let action = if new.is_some() { reference.key.on_update } else { reference.key.on_delete };
+    let Some(first) = lost.first() else { return Ok(()) };
+    let is_update = first.new.is_some();
+    let action = if is_update { reference.key.on_update } else { reference.key.on_delete };
+    let successors = match action {
+        ReferentialAction::NoAction => {
+            for LostKeys { keys, .. } in lost {
+                check(context, RowCheck::Unreferenced(keys)).await?;
+            }
+            return Ok(());
+        }
+        ReferentialAction::Restrict => return check_unreferenced(context, &lost, false).await,
+        ReferentialAction::Cascade if is_update => Successors::Keys(reference.key.columns.clone()),
+        ReferentialAction::Cascade => Successors::None,
+        ReferentialAction::SetNull => Successors::Nulls(set_columns(reference, is_update)),
+        ReferentialAction::SetDefault => Successors::Defaults(set_columns(reference, is_update)),
+    };
+    change_referencing(context, &lost, &successors, replaced).await?;
     match action {
-        ReferentialAction::NoAction => check(context, RowCheck::Unreferenced(keys)).await,
-        ReferentialAction::Restrict => {
-            let mut writes = context.take_writes();
-            writes.check_unreferenced(&keys, false).await?;
-            context.put_writes(writes);
-            Ok(())
-        }
-        ReferentialAction::Cascade => {
-            change_referencing(context, &keys, &Successors::of(reference, new), replaced).await
-        }
-        ReferentialAction::SetNull => {
-            change_referencing(context, &keys, &Successors::Nulls(set_columns(reference, new.is_some())), replaced)
-                .await
-        }
-        ReferentialAction::SetDefault => {
-            let defaults = Successors::Defaults(set_columns(reference, new.is_some()));
-            change_referencing(context, &keys, &defaults, replaced).await?;
-            // The default may be the removed key itself.
-            let mut writes = context.take_writes();
-            writes.check_unreferenced(&keys, true).await?;
-            context.put_writes(writes);
-            Ok(())
-        }
+        // The default may be the removed key itself.
+        ReferentialAction::SetDefault => check_unreferenced(context, &lost, true).await,
+        _ => Ok(()),
     }
+}
+
+async fn check_unreferenced(
+    context: &StatementContext,
+    lost: &[LostKeys],
+    unless_back: bool,
+) -> Result<(), EngineError> {
+    let mut writes = context.take_writes();
+    for LostKeys { keys, .. } in lost {
+        writes.check_unreferenced(keys, unless_back).await?;
+    }
+    context.put_writes(writes);
+    Ok(())
 }
 
 /// The columns that SET NULL and SET DEFAULT set.
@@ -206,28 +235,29 @@ fn set_columns(reference: &Reference, is_update: bool) -> Vec<ColumnId> {
 enum Successors {
     /// Nothing: they are deleted.
     None,
-    /// They have other values in these columns: those of the new key at the place of the old one.
-    Keys(Vec<ColumnId>, Vec<ArrayRef>),
+    /// They have the new keys in these columns.
+    Keys(Vec<ColumnId>),
     /// They have nulls in these columns.
     Nulls(Vec<ColumnId>),
     /// They have the defaults of these columns.
     Defaults(Vec<ColumnId>),
 }
 
-impl Successors {
-    fn of(reference: &Reference, new: Option<Vec<ArrayRef>>) -> Self {
-        new.map_or(Self::None, |new| Self::Keys(reference.key.columns.clone(), new))
-    }
+/// Referencing rows of several sets of keys.
+struct FoundRows {
+    version: Arc<TableVersion>,
+    /// For each set its rows, each with the place of its key.
+    of_keys: Vec<Vec<(RowId, usize)>>,
 }
 
-/// Deletes or replaces the referencing rows of keys.
+/// Deletes or replaces the referencing rows of keys. All of them are found before one is changed: a new key may be an old one as well.
 async fn change_referencing(
     context: &StatementContext,
-    keys: &ReferenceKeys,
+    lost: &[LostKeys],
     successors: &Successors,
     replaced: &mut ReplacedRows,
 ) -> Result<(), EngineError> {
-    let Some(ReferringRows { version, rows: found }) = lock_referencing(context, keys).await? else { return Ok(()) };
+    let Some(FoundRows { version, of_keys }) = lock_referencing(context, lost).await? else { return Ok(()) };
     let def = &version.def;
     let view = context.snapshot();
     let mut appended = None;
@@ -241,17 +271,20 @@ async fn change_referencing(
             _ => Assignment::checked(context, def)?,
         };
         let mut appender = context.append(def);
-        for part in found.chunks(PART_ROWS) {
-            let ids: Vec<RowId> = part.iter().map(|(row, _)| *row).collect();
-            let places: Vec<u64> = part.iter().map(|(_, place)| *place as u64).collect();
-            let present = context.read_rows(&version, &ids).await?;
-            let rows = successors.rows(&assignment, &present, &places)?;
-            replaced.note(&view, def, ids.into_iter(), &rows);
-            appender.append(rows).await?;
+        for (found, lost) in of_keys.iter().zip(lost) {
+            for part in found.chunks(PART_ROWS) {
+                let ids: Vec<RowId> = part.iter().map(|(row, _)| *row).collect();
+                let places: Vec<u64> = part.iter().map(|(_, place)| *place as u64).collect();
+                let present = context.read_rows(&version, &ids).await?;
+                let new = lost.new.as_deref().unwrap_or_default();
+                let rows = successors.rows(&assignment, &present, (new, &places))?;
+                replaced.note(&view, def, ids.into_iter(), &rows);
+                appender.append(rows).await?;
+            }
         }
         appended = Some(appender.finish().await?);
     }
-    let rows = row_deletes(&version, found.iter().map(|(row, _)| *row));
+    let rows = row_deletes(&version, of_keys.iter().flatten().map(|(row, _)| *row)).ok_or_else(concurrent_update)?;
     let mut writes = context.take_writes();
     writes.delete_of_version(&view, &version, &rows);
     if let Some(appended) = appended {
@@ -262,8 +295,13 @@ async fn change_referencing(
 }
 
 impl Successors {
-    /// The rows that take the places of these, whose old keys are at `places`.
-    fn rows(&self, assignment: &Assignment, present: &RecordBatch, places: &[u64]) -> Result<RecordBatch, EngineError> {
+    /// The rows that take the places of these, whose new keys are at `places`.
+    fn rows(
+        &self,
+        assignment: &Assignment,
+        present: &RecordBatch,
+        (new, places): (&[ArrayRef], &[u64]),
+    ) -> Result<RecordBatch, EngineError> {
         let def = assignment.def().clone();
         let mut arrays: Vec<Option<ArrayRef>> = present.columns().iter().cloned().map(Some).collect();
         let position = |column: &ColumnId| {
@@ -272,7 +310,7 @@ impl Successors {
         };
         match self {
             Self::None => {}
-            Self::Keys(columns, new) => {
+            Self::Keys(columns) => {
                 for (column, values) in columns.iter().zip(rows_of(new, places)?) {
                     let at = position(column)?;
                     arrays[at] = Some(assignment.convert_column(at, &values)?);
@@ -296,27 +334,33 @@ impl Successors {
 }
 
 /// The referencing rows of keys, locked; `None` if there are none.
-async fn lock_referencing(
-    context: &StatementContext,
-    keys: &ReferenceKeys,
-) -> Result<Option<ReferringRows>, EngineError> {
+async fn lock_referencing(context: &StatementContext, lost: &[LostKeys]) -> Result<Option<FoundRows>, EngineError> {
     loop {
         let mut writes = context.take_writes();
-        let found = writes.find_referencing(keys).await?;
-        let Some(ReferringRows { version, rows: found }) = found.filter(|found| !found.rows.is_empty()) else {
+        let (mut last, mut of_keys) = (None, Vec::with_capacity(lost.len()));
+        for LostKeys { keys, .. } in lost {
+            let Some(ReferringRows { version, rows }) = writes.find_referencing(keys).await? else { break };
+            of_keys.push(rows);
+            last = Some(version);
+        }
+        let Some(version) = last.filter(|_| of_keys.iter().any(|found| !found.is_empty())) else {
             context.put_writes(writes);
             return Ok(None);
         };
-        let committed = found.iter().map(|(row, _)| *row).filter(|row| row.chunk.0 < PRIVATE_CHUNKS);
-        let committed = row_deletes(&version, committed);
+        let committed = of_keys.iter().flatten().map(|(row, _)| *row).filter(|row| row.chunk.0 < PRIVATE_CHUNKS);
+        let is_fixed = context.has_fixed_snapshot();
+        let Some(committed) = row_deletes(&version, committed) else {
+            // A commit has merged a chunk between two searches.
+            context.put_writes(writes);
+            continue;
+        };
         let locked = writes.lock_rows(version.def.id, &committed).await?;
         context.put_writes(writes);
-        let is_fixed = context.has_fixed_snapshot();
         match locked {
             Locked::AsSeen if is_fixed && !are_visible(context, &version, &committed) => {
                 return Err(concurrent_update());
             }
-            Locked::AsSeen => return Ok(Some(ReferringRows { version, rows: found })),
+            Locked::AsSeen => return Ok(Some(FoundRows { version, of_keys })),
             Locked::Changed if is_fixed => return Err(concurrent_update()),
             Locked::Changed => {}
         }
@@ -332,14 +376,18 @@ fn are_visible(context: &StatementContext, version: &TableVersion, rows: &RowDel
     })
 }
 
-fn row_deletes(version: &TableVersion, rows: impl Iterator<Item = RowId>) -> RowDeletes {
-    let row_count = |chunk: ChunkId| {
-        let found = version.chunks.iter().find(|known| known.id == chunk);
-        found.map_or(0, |found| found.row_count)
-    };
+/// Rows by chunk; `None` if the version lacks a chunk.
+fn row_deletes(version: &TableVersion, rows: impl Iterator<Item = RowId>) -> Option<RowDeletes> {
     let mut deletes = RowDeletes::new();
     for RowId { chunk, row } in rows {
-        deletes.entry(chunk).or_insert_with(|| DeletedRows::none(row_count(chunk))).insert(row);
+        let rows = match deletes.entry(chunk) {
+            Entry::Occupied(entry) => entry.into_mut(),
+            Entry::Vacant(entry) => {
+                let known = version.chunks.iter().find(|known| known.id == chunk)?;
+                entry.insert(DeletedRows::none(known.row_count))
+            }
+        };
+        rows.insert(row);
     }
-    deletes
+    Some(deletes)
 }

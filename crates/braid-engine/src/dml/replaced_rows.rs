@@ -6,7 +6,7 @@ use arrow::array::{Array, ArrayRef, Int64Array};
 use arrow::compute::interleave;
 use arrow::record_batch::RecordBatch;
 use braid_base::{ColumnId, TableId};
-use braid_storage::{Catalog, ReferenceKeys, RowId, TableDef};
+use braid_storage::{Catalog, Reference, ReferenceKeys, RowId, TableDef};
 
 use crate::EngineError;
 
@@ -16,6 +16,8 @@ pub(super) struct ReplacedRows {
     batches: Vec<BTreeMap<ColumnId, ArrayRef>>,
     /// Where a row's successor is: its batch, and its place there.
     places: HashMap<(TableId, RowId), (usize, usize)>,
+    /// The foreign keys that referenced a table when its updated rows were noted.
+    references: HashMap<TableId, BTreeSet<TableId>>,
     /// How many rows of a table were replaced.
     counts: HashMap<TableId, u64>,
     beside_others: BTreeSet<TableId>,
@@ -33,6 +35,8 @@ impl ReplacedRows {
         rows: &RecordBatch,
     ) {
         let references = catalog.references_to(def.id);
+        let ids = references.iter().map(|reference| reference.key.id);
+        self.references.entry(def.id).or_default().extend(ids);
         let own = def.foreign_keys.iter().flat_map(|key| &key.columns);
         let columns = references.iter().flat_map(|reference| &reference.key.key).chain(own);
         let columns: BTreeSet<ColumnId> = columns.copied().collect();
@@ -74,6 +78,12 @@ impl ReplacedRows {
     /// The keys that the statement leaves as they were, of all foreign keys.
     pub fn unchanged(&self) -> &[ReferenceKeys] {
         &self.unchanged
+    }
+
+    /// Whether a foreign key is new to the updated rows of its referenced table: their new keys were not noted for it.
+    pub fn is_new(&self, reference: &Reference) -> bool {
+        let known = self.references.get(&reference.key.referenced);
+        known.is_some_and(|known| !known.contains(&reference.key.id))
     }
 
     /// Where the successor of a row of a table is; `None` if the row has none.

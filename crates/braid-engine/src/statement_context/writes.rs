@@ -313,6 +313,8 @@ impl StatementContext {
                 return Ok(());
             }
         }
+        // It may wait for other transactions, and is cancelled like the statement.
+        writes.check_deferred(true, None).await?;
         self.end_temporary(&mut writes)?;
         to_the_end(writes.commit()).await?;
         Ok(())

@@ -27,12 +27,12 @@ pub(crate) async fn truncate(context: &StatementContext, truncate: &Truncate) ->
         tables.insert(named_table(context, &snapshot, &target.name)?.into_truncated()?);
     }
     let references = referring(context, &snapshot, &mut tables, truncate.cascade == Some(CascadeOption::Cascade))?;
+    let mut writes = context.take_writes();
+    // Others may add foreign keys while it waits.
+    tables.iter().for_each(|table| writes.note_known_references(&snapshot, *table));
     drop(snapshot);
-    if !references.is_empty() {
-        let mut writes = context.take_writes();
-        writes.lock_references(&references).await?;
-        context.put_writes(writes);
-    }
+    writes.lock_references(&references).await?;
+    context.put_writes(writes);
     let restarts = matches!(truncate.identity, Some(TruncateIdentityOption::Restart));
     let change = context.change(|writes, view| {
         tables.iter().try_for_each(|table| writes.truncate_table(view, *table))?;

@@ -232,3 +232,92 @@ async fn a_table_is_not_emptied_past_a_key_that_others_have_added() {
     assert_eq!(waits(&bob, "truncate p, c", async { drop(db.run("commit").await) }).await.unwrap(), "TRUNCATE TABLE");
     db.check(&[("select count(*) from c", "0")]).await;
 }
+
+/// Foreign keys that come while others have changed rows, or are known to one transaction only. In each case the last COMMIT fails.
+#[tokio::test]
+async fn no_commit_passes_by_what_another_transaction_has_not_seen() {
+    for (first, second, last) in [
+        // A foreign key that only its transaction knows.
+        (
+            "begin;; create table d (r int references p);; insert into d values (1)",
+            "delete from p where id = 1",
+            "commit",
+        ),
+        (
+            "begin;; alter table c add foreign key (r) references p not valid;; insert into c values (1)",
+            "update p set id = 9 where id = 1",
+            "commit",
+        ),
+        // One that has come since rows were removed, on a table that is altered besides.
+        (
+            "begin;; delete from p where id = 1",
+            "alter table c add foreign key (r) references p",
+            "alter table c add column x int;; commit",
+        ),
+        (
+            "begin;; alter table p alter id type bigint using id + 100",
+            "alter table c add foreign key (r) references p",
+            "commit",
+        ),
+        (
+            "begin isolation level repeatable read;; select * from p",
+            "alter table c add foreign key (r) references p on delete cascade",
+            "update p set v = v + 1 where id = 1;; commit",
+        ),
+        (
+            "create table f (r int references p);; begin isolation level repeatable read;; select * from f",
+            "alter table p drop column id cascade",
+            "insert into f values (1);; commit",
+        ),
+    ] {
+        let db = TestDb::new().await;
+        db.run("create table p (id int primary key, v int);; insert into p values (1, 0), (2, 0)").await;
+        db.run("create table c (r int);; insert into c values (1), (2)").await;
+        let bob = db.database.session("bob");
+        db.run(first).await;
+        run(&bob, second).await.unwrap();
+        assert_eq!(db.state(last).await, "40001", "{first}; {second}; {last}");
+        run(&bob, "select 1").await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn truncate_does_not_pass_by_a_key_that_comes_while_it_waits() {
+    let (db, bob) = related("").await;
+    db.run("begin;; insert into c values (1, 1)").await;
+    let ends = async {
+        let carol = db.database.session("carol");
+        run(&carol, "create table d (r int references p);; insert into d values (1)").await.unwrap();
+        db.run("commit").await;
+    };
+    assert_eq!(waits(&bob, "truncate p, c", ends).await.unwrap_err(), "40001");
+    db.check(&[("select count(*) from p, d where id = r", "1")]).await;
+}
+
+#[tokio::test]
+async fn a_cascade_of_many_keys_maps_each_row_once() {
+    let (db, _) = related("on update cascade").await;
+    db.run("delete from p;; insert into p select g, 0 from generate_series(1, 140000) g;; insert into c select g, g from generate_series(1, 140000) g").await;
+    db.check(&[
+        ("update p set id = id + 1", "UPDATE 140000"),
+        ("select count(*), min(p), max(p) from c where p = id + 1", "140000|2|140001"),
+    ])
+    .await;
+}
+
+#[tokio::test]
+async fn deferred_checks_keep_tables_from_being_altered() {
+    let db = TestDb::new().await;
+    db.run("create table p (id int primary key);; create table c (id int, r int references p deferrable initially deferred)")
+        .await;
+    db.run("insert into p values (1);; begin;; delete from p").await;
+    assert_eq!(db.state("alter table c drop column r").await, "55006");
+    db.run("rollback").await;
+    // Alone, a statement is checked before its temporary table is emptied.
+    db.run(
+        "create temp table t (id int primary key, up int references t deferrable initially deferred) on commit delete rows",
+    )
+    .await;
+    db.check(&[("insert into t values (1, 1)", "INSERT 0 1"), ("select count(*) from t", "0")]).await;
+    assert_eq!(db.state("insert into t values (1, 2)").await, "23503");
+}

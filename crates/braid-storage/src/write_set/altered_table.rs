@@ -66,6 +66,10 @@ impl WriteSet {
             view.check_types_of(&def)?;
             let known = || TableWrites::new(Arc::clone(&shown.def), Base::Newest);
             let is_pending = self.has_deferred(def.id);
+            if matches!(rows, AlteredRows::Replaced(_)) {
+                // The rows with the old values of its keys go.
+                self.note_known_references(view, def.id);
+            }
             let writes = self.tables.entry(def.id).or_insert_with(known);
             if is_pending {
                 return Err(StoreError::PendingChecks { operation: "ALTER TABLE", table: table() });

@@ -13,14 +13,14 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use arrow::array::ArrayRef;
-use braid_base::TableId;
+use braid_base::{ColumnId, TableId};
 use futures::future::BoxFuture;
 
 use super::WriteSet;
 use super::row_events::{RemovedRows, RowEvent, key_run};
 use super::table_writes::Base;
 use crate::catalog::Catalog;
-use crate::key_index::{KeyId, KeyNulls, KeyRun, key_values};
+use crate::key_index::{KeyId, KeyNulls, KeyRun, is_same_key_type, key_values};
 use crate::key_search::{
     KeyMatch, SearchedChunk, Unsatisfied, all_matches, columns_of, first_unsatisfied, missing_keys, mixed_nulls,
     shape_of_columns,
@@ -117,8 +117,20 @@ impl ReferenceKeys {
         if others().next().is_none() {
             return self;
         }
-        let keys = self.keys.only(|at| !others().any(|other| other.keys.has(self.keys.key(at))));
-        Self { keys: Arc::new(keys), ..self }
+        // Both runs are sorted: each is read once.
+        let mut is_other = vec![false; self.keys.len()];
+        for other in others() {
+            let mut from = 0;
+            for key in other.keys.keys() {
+                while from < self.keys.len() && self.keys.key(from) < key {
+                    from += 1;
+                }
+                if from < self.keys.len() && self.keys.key(from) == key {
+                    is_other[from] = true;
+                }
+            }
+        }
+        Self { keys: Arc::new(self.keys.only(|at| !is_other[at])), ..self }
     }
 
     fn lock_id(&self) -> KeyId {
@@ -161,7 +173,9 @@ impl WriteSet {
     /// Whether a deferred check on a table is pending.
     pub fn has_deferred(&self, table: TableId) -> bool {
         self.references.deferred.iter().any(|check| match check {
-            RowCheck::Unreferenced(keys) => keys.reference.key.referenced == table,
+            RowCheck::Unreferenced(ReferenceKeys { reference, .. }) => {
+                reference.key.referenced == table || reference.table.id == table
+            }
             RowCheck::Referenced(ReferenceKeys { reference, .. }) | RowCheck::MixedNulls(reference) => {
                 reference.table.id == table
             }
@@ -224,12 +238,12 @@ impl WriteSet {
     ) -> BoxFuture<'a, Result<(), StoreError>> {
         Box::pin(async move {
             self.lock(KeyLock::Referenced, keys).await?;
-            let referenced = keys.reference.key.referenced;
             let newest = self.shared.snapshot();
-            let version = self.settled_version(referenced, &newest).await?;
+            self.note_own_key(&keys.reference, &newest);
+            let version = self.referenced_version(&keys.reference, &newest).await?;
             let mut missing = self.missing(keys, version.as_deref()).await?;
             if let Some(snapshot) = snapshot {
-                let shown = self.settled_version(referenced, snapshot).await?;
+                let shown = self.referenced_version(&keys.reference, snapshot).await?;
                 let unknown = self.missing(keys, shown.as_deref()).await?;
                 if unknown.is_none() && missing.is_some() {
                     return Err(StoreError::KeyGone);
@@ -258,7 +272,7 @@ impl WriteSet {
             let gone = match unless_back {
                 true => {
                     let newest = self.shared.snapshot();
-                    let version = self.settled_version(keys.reference.key.referenced, &newest).await?;
+                    let version = self.referenced_version(&keys.reference, &newest).await?;
                     self.missing(keys, version.as_deref()).await?
                 }
                 false => Some(Arc::clone(&keys.keys)),
@@ -282,7 +296,7 @@ impl WriteSet {
         Box::pin(async move {
             self.lock(KeyLock::Removed, keys).await?;
             let newest = self.shared.snapshot();
-            let Some(version) = self.settled_version(keys.reference.table.id, &newest).await? else { return Ok(None) };
+            let Some(version) = self.referencing_version(&keys.reference, &newest).await? else { return Ok(None) };
             let shape = Arc::new(shape_of_columns(&version.def, &keys.reference.key.columns, KeyNulls::Distinct));
             let found = all_matches(&self.shared, &shape, SearchedChunk::all_of(&version), &keys.keys).await?;
             let row =
@@ -297,6 +311,9 @@ impl WriteSet {
     /// [`StoreError::Deadlock`].
     pub fn lock_references<'a>(&'a mut self, references: &'a [Reference]) -> BoxFuture<'a, Result<(), StoreError>> {
         Box::pin(async move {
+            if references.is_empty() {
+                return Ok(());
+            }
             let owner = self.lock_owner();
             for reference in references {
                 while let Err(holder) = owner.try_lock_all_keys(KeyLock::Removed, &lock_id(&reference.key)) {
@@ -365,7 +382,7 @@ impl WriteSet {
     /// Checks that no row of the transaction has some nulls in a key of MATCH FULL.
     async fn check_mixed_nulls(&mut self, reference: &Reference) -> Result<(), StoreError> {
         let (newest, Reference { table, key }) = (self.shared.snapshot(), reference);
-        let Some(version) = self.settled_version(table.id, &newest).await? else { return Ok(()) };
+        let Some(version) = self.referencing_version(reference, &newest).await? else { return Ok(()) };
         for searched in SearchedChunk::all_of(&version).filter(|searched| searched.chunk.id.0 >= PRIVATE_CHUNKS) {
             let columns = columns_of(&self.shared, searched, key).await?;
             let deleted = searched.chunk.deleted.as_ref();
@@ -384,13 +401,13 @@ impl WriteSet {
     pub(super) fn check_known_references(&self, newest: &Catalog, next: &Catalog) -> Result<(), StoreError> {
         let conflict = |def: &TableDef| Err(StoreError::Conflict { what: format!("table \"{}\"", def.name) });
         for (table, known) in &self.references.known {
-            let is_others = |reference: &Reference| {
-                let own = self.tables.get(&reference.table.id);
-                !own.is_some_and(|writes| writes.base == Base::New || writes.altered.is_some())
+            let of_others: Vec<TableId> =
+                newest.references_to(*table).iter().map(|reference| reference.key.id).collect();
+            let is_unknown = |reference: &Reference| {
+                let id = reference.key.id;
+                of_others.contains(&id) && !known.contains(&id)
             };
-            let mut unknown =
-                next.references_to(*table).into_iter().filter(|reference| !known.contains(&reference.key.id));
-            if let Some(unknown) = unknown.find(is_others) {
+            if let Some(unknown) = next.references_to(*table).into_iter().find(is_unknown) {
                 return conflict(&unknown.table);
             }
         }
@@ -401,6 +418,60 @@ impl WriteSet {
             }
         }
         Ok(())
+    }
+
+    /// Notes the version of the referenced table if no other transaction knows the foreign key yet: its changes since are not checked.
+    fn note_own_key(&mut self, reference: &Reference, newest: &Catalog) {
+        let Reference { table, key } = reference;
+        let is_known = newest
+            .by_id(table.id)
+            .is_some_and(|version| version.def.foreign_keys.iter().any(|known| known.id == key.id));
+        if let Some(referenced) = newest.by_id(key.referenced).filter(|_| !is_known) {
+            self.references.compared.entry(key.referenced).or_insert(referenced.sequence);
+        }
+    }
+
+    /// The referencing table, as [`Self::settled_version`].
+    ///
+    /// # Errors
+    /// [`StoreError::Conflict`] if another transaction has dropped the foreign key.
+    async fn referencing_version(
+        &mut self,
+        reference: &Reference,
+        snapshot: &Catalog,
+    ) -> Result<Option<Arc<TableVersion>>, StoreError> {
+        let Reference { table, key } = reference;
+        let Some(version) = self.settled_version(table.id, snapshot).await? else { return Ok(None) };
+        let is_same_type = |id: &ColumnId| match (table.column_by_id(*id), version.def.column_by_id(*id)) {
+            (Some(own), Some(known)) => is_same_key_type(own.column_type, known.column_type),
+            _ => false,
+        };
+        let has_key = version.def.foreign_keys.iter().any(|known| known.id == key.id);
+        match has_key && key.columns.iter().all(is_same_type) {
+            true => Ok(Some(version)),
+            false => Err(StoreError::Conflict { what: format!("table \"{}\"", table.name) }),
+        }
+    }
+
+    /// The referenced table, as [`Self::settled_version`].
+    ///
+    /// # Errors
+    /// [`StoreError::Conflict`] if another transaction has dropped or altered the key.
+    async fn referenced_version(
+        &mut self,
+        reference: &Reference,
+        snapshot: &Catalog,
+    ) -> Result<Option<Arc<TableVersion>>, StoreError> {
+        let Reference { table, key } = reference;
+        let Some(version) = self.settled_version(key.referenced, snapshot).await? else { return Ok(None) };
+        let is_same_type = |(own, other): (&ColumnId, &ColumnId)| {
+            let types = table.column_by_id(*own).zip(version.def.column_by_id(*other));
+            types.is_some_and(|(own, other)| is_same_key_type(own.column_type, other.column_type))
+        };
+        match key.columns.iter().zip(&key.key).all(is_same_type) {
+            true => Ok(Some(version)),
+            false => Err(StoreError::Conflict { what: format!("table \"{}\"", version.def.name) }),
+        }
     }
 
     async fn lock(&mut self, purpose: KeyLock, keys: &ReferenceKeys) -> Result<(), StoreError> {
@@ -428,7 +499,7 @@ impl WriteSet {
     /// The place of the first key with a referencing row, in the order of the rows that the keys were made of.
     async fn first_referencing(&mut self, reference: &Reference, keys: &KeyRun) -> Result<Option<usize>, StoreError> {
         let newest = self.shared.snapshot();
-        let Some(version) = self.settled_version(reference.table.id, &newest).await? else { return Ok(None) };
+        let Some(version) = self.referencing_version(reference, &newest).await? else { return Ok(None) };
         let shape = Arc::new(shape_of_columns(&version.def, &reference.key.columns, KeyNulls::Distinct));
         let found = all_matches(&self.shared, &shape, SearchedChunk::all_of(&version), keys).await?;
         Ok(found.iter().map(|found| found.key_at).min_by_key(|at| keys.row(*at)))

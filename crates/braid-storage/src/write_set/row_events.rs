@@ -73,8 +73,8 @@ impl WriteSet {
         }
     }
 
-    /// Notes the foreign keys that a removal of rows is checked against.
-    pub(super) fn note_known_references(&mut self, view: &Catalog, table: TableId) {
+    /// Notes the foreign keys that a removal of rows is checked against: those of the first state that the transaction has looked at.
+    pub fn note_known_references(&mut self, view: &Catalog, table: TableId) {
         let known = || view.references_to(table).iter().map(|reference| reference.key.id).collect();
         self.references.known.entry(table).or_insert_with(known);
     }
