@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use arrow::array::ArrayRef;
-use braid_base::{ChunkId, SchemaId};
+use braid_base::ChunkId;
 use braid_io::{IoError, is_space_used_up};
 
 use crate::ColumnType;
@@ -38,8 +38,6 @@ pub struct ViolatedReference {
     pub constraint: String,
     /// The table that has it.
     pub table: String,
-    /// The schema of that table.
-    pub schema: SchemaId,
     /// The table that it refers to.
     pub referenced: String,
     /// The names of the columns of the key, on the side that violates it.

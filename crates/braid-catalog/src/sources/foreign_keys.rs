@@ -6,6 +6,7 @@ use braid_sql::pg_catalog::{TypeId, pg_catalog};
 use braid_sql::values::ArrayValue;
 use braid_storage::{Catalog, Deferral, ForeignKeyDef, KeyKind, MatchType, ReferentialAction, TableDef};
 
+use super::dependencies::dependency;
 use super::keys::all_keys;
 use crate::column_types::sql_type_of;
 use crate::named_row::{NamedRow, letter, oid, small, text, yes};
@@ -108,8 +109,8 @@ pub(super) fn dependencies(catalog: &Catalog) -> Vec<NamedRow> {
     let mut rows = Vec::new();
     let of_columns = |rows: &mut Vec<NamedRow>, object: (u32, u32), table: TableId, columns: &[ColumnId], kind: u8| {
         for column in columns {
-            let column = Value::Int4(i32::from(column.0) + 1);
-            rows.push(dependency(object, (CLASS_CATALOG_ID, table_object_id(table), column), kind));
+            let column = (CLASS_CATALOG_ID, table_object_id(table), i32::from(column.0) + 1);
+            rows.push(dependency(object, column, kind));
         }
     };
     for key in all_keys(catalog) {
@@ -120,7 +121,7 @@ pub(super) fn dependencies(catalog: &Catalog) -> Vec<NamedRow> {
         }
         let constraint = key_constraint_id(key.id);
         of_columns(&mut rows, (CONSTRAINT_CATALOG_ID, constraint), key.def.id, key.columns, b'a');
-        rows.push(dependency(index, (CONSTRAINT_CATALOG_ID, constraint, Value::Int4(0)), b'i'));
+        rows.push(dependency(index, (CONSTRAINT_CATALOG_ID, constraint, 0), b'i'));
     }
     for def in catalog.tables().map(|table| &*table.def) {
         for key in &def.foreign_keys {
@@ -129,22 +130,10 @@ pub(super) fn dependencies(catalog: &Catalog) -> Vec<NamedRow> {
             of_columns(&mut rows, constraint, def.id, &key.columns, b'a');
             of_columns(&mut rows, constraint, referenced.def.id, &key.key, b'n');
             if let Some(index) = index_of(key, &referenced.def) {
-                let index = (CLASS_CATALOG_ID, key_index_id(index), Value::Int4(0));
+                let index = (CLASS_CATALOG_ID, key_index_id(index), 0);
                 rows.push(dependency(constraint, index, b'n'));
             }
         }
     }
     rows
-}
-
-fn dependency((class, object): (u32, u32), (of, referred, column): (u32, u32, Value), kind: u8) -> NamedRow {
-    vec![
-        ("classid", oid(class)),
-        ("objid", oid(object)),
-        ("objsubid", Value::Int4(0)),
-        ("refclassid", oid(of)),
-        ("refobjid", oid(referred)),
-        ("refobjsubid", column),
-        ("deptype", letter(kind)),
-    ]
 }

@@ -18,6 +18,7 @@
 
 mod columns;
 mod comments;
+mod dependencies;
 mod foreign_keys;
 mod keys;
 mod prepared_statements;

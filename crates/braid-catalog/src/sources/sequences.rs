@@ -6,7 +6,8 @@ use braid_sql::{SqlType, Value};
 use braid_storage::{Catalog, CatalogSequence, SequenceDef, SequenceType, SequenceUse};
 
 use super::columns::{attribute, shown_text};
-use crate::named_row::{NamedRow, letter, oid};
+use super::dependencies::dependency;
+use crate::named_row::{NamedRow, oid};
 use crate::object_ids::{default_id, table_object_id};
 use crate::sequence_references::references;
 
@@ -69,9 +70,9 @@ pub(super) fn dependencies(catalog: &Catalog) -> Vec<NamedRow> {
     let owned = catalog.sequences().filter_map(|known| {
         let owner = known.definition.owner?;
         let kind = if owner.usage == SequenceUse::Owned { b'a' } else { b'i' };
-        let column = Value::Int4(i32::from(owner.column.0) + 1);
+        let column = (CLASS_ID, table_object_id(owner.table), i32::from(owner.column.0) + 1);
         let sequence = (CLASS_ID, table_object_id(known.definition.id));
-        Some(dependency(sequence, (table_object_id(owner.table), column), kind))
+        Some(dependency(sequence, column, kind))
     });
     let mut rows: Vec<NamedRow> = owned.collect();
     for table in catalog.tables() {
@@ -81,27 +82,15 @@ pub(super) fn dependencies(catalog: &Catalog) -> Vec<NamedRow> {
                 continue;
             }
             let default_id = (DEFAULT_CLASS_ID, default_id(table.def.id, column.id.0.into()));
-            let of = |column: ColumnId| (table_object_id(table.def.id), Value::Int4(i32::from(column.0) + 1));
+            let of = |column: ColumnId| (CLASS_ID, table_object_id(table.def.id), i32::from(column.0) + 1);
             let kind = if column.generated.is_some() { b'i' } else { b'a' };
             let read = column.generated.iter().flat_map(|generated| &generated.columns).map(|read| (of(*read), b'n'));
-            let named = references(default).map(|sequence| ((sequence, Value::Int4(0)), b'n'));
+            let named = references(default).map(|sequence| ((CLASS_ID, sequence, 0), b'n'));
             let all = [(of(column.id), kind)].into_iter().chain(named).chain(read);
             rows.extend(all.map(|(referred, kind)| dependency(default_id, referred, kind)));
         }
     }
     rows
-}
-
-fn dependency((class, object): (u32, u32), (referred, column): (u32, Value), kind: u8) -> NamedRow {
-    vec![
-        ("classid", oid(class)),
-        ("objid", oid(object)),
-        ("objsubid", Value::Int4(0)),
-        ("refclassid", oid(CLASS_ID)),
-        ("refobjid", oid(referred)),
-        ("refobjsubid", column),
-        ("deptype", letter(kind)),
-    ]
 }
 
 /// What `attidentity` says of an identity column: a default is none to clients there.

@@ -4,6 +4,7 @@ use braid_base::{SchemaId, TableId};
 use braid_sql::Value;
 use braid_storage::{Catalog, SourceColumn, ViewDef, ViewKind};
 
+use super::dependencies::dependency;
 use super::tables::class;
 use crate::named_row::{NamedRow, letter, oid, text, yes};
 use crate::object_ids::{CLASS_CATALOG_ID, RULE_CATALOG_ID, TYPE_CATALOG_ID, rule_id, table_object_id};
@@ -52,14 +53,7 @@ pub(super) fn dependencies(catalog: &Catalog) -> Vec<NamedRow> {
     let mut rows = Vec::new();
     for view in catalog.views().by_id().values() {
         let mut add = |class: u32, id: u32, column: i32, kind: u8| {
-            rows.push(vec![
-                ("classid", oid(RULE_CATALOG_ID)),
-                ("objid", oid(rule_id(view.id))),
-                ("refclassid", oid(class)),
-                ("refobjid", oid(id)),
-                ("refobjsubid", Value::Int4(column)),
-                ("deptype", letter(kind)),
-            ]);
+            rows.push(dependency((RULE_CATALOG_ID, rule_id(view.id)), (class, id, column), kind));
         };
         let own = table_object_id(view.id);
         add(CLASS_CATALOG_ID, own, 0, b'i');

@@ -26,7 +26,7 @@ use super::replaced_rows::ReplacedRows;
 use crate::EngineError;
 use crate::statement_context::StatementContext;
 
-/// Rows that are handled together.
+/// Referencing rows that are replaced together.
 const PART_ROWS: usize = 65_536;
 
 /// Keys of removed rows.
@@ -80,7 +80,7 @@ async fn follow(
     }
     for reference in &removed.references {
         let mut lost = Vec::new();
-        for rows in removed.parts(PART_ROWS) {
+        for rows in removed.parts() {
             let old = columns_of_rows(context, &removed.version, &rows, &reference.key.key).await?;
             lost.extend(lost_keys(def, reference, (&rows, &old), replaced)?);
         }
@@ -89,7 +89,7 @@ async fn follow(
             act(context, reference, lost, replaced).await?;
         }
     }
-    for rows in removed.parts(PART_ROWS) {
+    for rows in removed.parts() {
         note_unchanged(context, removed, &rows, replaced).await?;
     }
     Ok(())

@@ -124,7 +124,7 @@ fn duplicate_key(duplicate: &DuplicateKey) -> EngineError {
 
 /// PostgreSQL's error for rows that refer to no row. Times are shown as [`duplicate_key`] shows them.
 fn foreign_key(violated: &ViolatedReference) -> EngineError {
-    let ViolatedReference { constraint, table, referenced, columns, types, values, side, .. } = violated;
+    let ViolatedReference { constraint, table, referenced, columns, types, values, side } = violated;
     let facts = ReadingSession::of_output();
     let shown = types.iter().zip(values).map(|(column_type, array)| shown_key_value(array, *column_type, &facts));
     let shown = format!("Key ({})=({})", columns.join(", "), shown.collect::<Vec<_>>().join(", "));

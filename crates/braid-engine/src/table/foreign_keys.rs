@@ -62,6 +62,20 @@ pub(crate) struct ReferringTable<'a> {
     pub keys: &'a [KeyDef],
 }
 
+impl<'a> ReferringTable<'a> {
+    /// A table that exists.
+    pub fn of(def: &'a TableDef) -> Self {
+        Self {
+            schema: def.schema,
+            name: &def.name,
+            id: Some(def.id),
+            columns: &def.columns,
+            primary_key: &def.primary_key,
+            keys: &def.keys,
+        }
+    }
+}
+
 impl WrittenForeignKey {
     /// `FOREIGN KEY (…) REFERENCES …`
     ///
@@ -115,14 +129,7 @@ impl WrittenForeignKey {
             false => Some(referenced_table(context, catalog, &self.referenced)?),
         };
         let referenced = match &other {
-            Some(def) => ReferringTable {
-                schema: def.schema,
-                name: &def.name,
-                id: Some(def.id),
-                columns: &def.columns,
-                primary_key: &def.primary_key,
-                keys: &def.keys,
-            },
+            Some(def) => ReferringTable::of(def),
             None => table,
         };
         check_persistence(catalog, table.schema, referenced.schema)?;

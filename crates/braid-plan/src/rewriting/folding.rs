@@ -16,9 +16,9 @@
 use std::cell::{Cell, RefCell};
 
 use braid_sql::evaluation::Evaluation;
-use braid_sql::expression::{ElementCast, Few, Node};
-use braid_sql::functions::{Function, LimitedMemory, SessionFacts};
-use braid_sql::pg_catalog::{Volatility, pg_catalog};
+use braid_sql::expression::{Few, Node};
+use braid_sql::functions::{LimitedMemory, SessionFacts};
+use braid_sql::pg_catalog::Volatility;
 use braid_sql::relation::{Aggregation, ColumnId, JoinKind, Relation};
 use braid_sql::{Expression, SqlError, Value};
 
@@ -255,31 +255,8 @@ fn is_computable(expression: &Expression) -> bool {
         | Node::Let { .. }
         | Node::Chain { .. } => false,
         Node::Call(call) => call.volatility == Volatility::Immutable && !expression.may_take_long(),
-        Node::ThroughText(cast) => is_immutable(cast.output) && is_immutable(cast.input),
-        Node::EachElement { cast, .. } => match cast {
-            ElementCast::Relabel => true,
-            ElementCast::Function { function, .. } => is_immutable(*function),
-            ElementCast::ThroughText(output, input) => is_immutable(*output) && is_immutable(*input),
-        },
-        Node::Extreme { is_beyond, .. } => is_immutable(*is_beyond),
-        Node::Distinct(_, _, equals) => is_immutable(*equals),
-        Node::Quantified(quantified) => is_immutable(quantified.compare),
-        Node::Relabel(_)
-        | Node::Case { .. }
-        | Node::Coalesce(_)
-        | Node::And(_)
-        | Node::Or(_)
-        | Node::Not(_)
-        | Node::IsNull(_)
-        | Node::Is(..)
-        | Node::Array(..)
-        | Node::OnRecord(..)
-        | Node::Subscript(..) => true,
+        _ => expression.is_immutable(),
     }
-}
-
-fn is_immutable(function: Function) -> bool {
-    pg_catalog().function(function.id).volatility == Volatility::Immutable
 }
 
 /// Simplifies what some constant operands decide.

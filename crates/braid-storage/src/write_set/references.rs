@@ -32,9 +32,6 @@ use crate::{Deferral, ForeignKeyDef, PRIVATE_CHUNKS, RowId, StoreError, TableDef
 
 pub use crate::store_error::ViolatingSide;
 
-/// Removed rows that one check covers.
-const PART_ROWS: usize = 65_536;
-
 /// When foreign keys are checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CheckTime {
@@ -336,12 +333,10 @@ impl WriteSet {
             while let Err(holder) = owner.try_lock_all_keys(KeyLock::Referenced, &lock_id(key)) {
                 owner.wait_for(holder).await?;
             }
-            if let Some(referenced) = self.shared.snapshot().by_id(key.referenced)
-                && key.referenced != table.id
-            {
+            let newest = self.shared.snapshot();
+            if let Some(referenced) = newest.by_id(key.referenced).filter(|_| key.referenced != table.id) {
                 self.references.compared.entry(key.referenced).or_insert(referenced.sequence);
             }
-            let newest = self.shared.snapshot();
             let Some(version) = self.settled_version(table.id, &newest).await? else { return Ok(()) };
             let referenced = self.settled_version(key.referenced, &newest).await?;
             match first_unsatisfied(&self.shared, (&version, key), referenced.as_deref()).await? {
@@ -370,7 +365,7 @@ impl WriteSet {
 
     async fn check_removed(&mut self, removed: &RemovedRows) -> Result<(), StoreError> {
         let RemovedRows { version, references, .. } = removed;
-        for rows in removed.parts(PART_ROWS) {
+        for rows in removed.parts() {
             for reference in references {
                 let columns = self.read_columns_of_rows(version, &rows, &reference.key.key).await?;
                 self.check_unreferenced(&ReferenceKeys::of(reference, &version.def, &columns)?, true).await?;
@@ -562,7 +557,6 @@ pub(super) fn violation(
     StoreError::ForeignKey(Box::new(ViolatedReference {
         constraint: key.name.clone(),
         table: table.name.clone(),
-        schema: table.schema,
         referenced: referenced.name.clone(),
         columns: columns().map(|column| column.name.clone()).collect(),
         types: columns().map(|column| column.column_type).collect(),

@@ -18,6 +18,9 @@ use crate::references::Reference;
 use crate::table_appender::AppendedRows;
 use crate::{DeletedRows, MatchType, RowDeletes, RowId, StoreError, TableDef, TableVersion};
 
+/// The most rows of a part of [`RemovedRows`].
+const PART_ROWS: usize = 65_536;
+
 /// What has happened to rows of a table.
 #[derive(Clone, Debug)]
 pub enum RowEvent {
@@ -41,8 +44,8 @@ pub struct RemovedRows {
 }
 
 impl RemovedRows {
-    /// The rows, in parts of at most `rows_max`.
-    pub fn parts(&self, rows_max: usize) -> impl Iterator<Item = Vec<RowId>> {
+    /// The rows, in parts that are handled one after the other.
+    pub fn parts(&self) -> impl Iterator<Item = Vec<RowId>> {
         let numbers = |deleted: &DeletedRows| -> Vec<u32> {
             (0..deleted.row_count()).filter(|row| deleted.contains(*row)).collect()
         };
@@ -51,7 +54,7 @@ impl RemovedRows {
             numbers(deleted).into_iter().map(move |row| RowId { chunk, row })
         });
         let all: Vec<RowId> = ids.collect();
-        let parts: Vec<Vec<RowId>> = all.chunks(rows_max).map(<[RowId]>::to_vec).collect();
+        let parts: Vec<Vec<RowId>> = all.chunks(PART_ROWS).map(<[RowId]>::to_vec).collect();
         parts.into_iter()
     }
 }

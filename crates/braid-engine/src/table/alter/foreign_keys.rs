@@ -21,17 +21,8 @@ impl AlteredTable {
         written: &WrittenForeignKey,
         validated: bool,
     ) -> Result<(), EngineError> {
-        let def = &self.def;
-        let taken: BTreeSet<String> = constraint_names(def).map(str::to_owned).collect();
-        let table = ReferringTable {
-            schema: def.schema,
-            name: &def.name,
-            id: Some(def.id),
-            columns: &def.columns,
-            primary_key: &def.primary_key,
-            keys: &def.keys,
-        };
-        let key = written.define(context, self.catalog(), table, &taken)?;
+        let taken: BTreeSet<String> = constraint_names(&self.def).map(str::to_owned).collect();
+        let key = written.define(context, self.catalog(), ReferringTable::of(&self.def), &taken)?;
         let id = context.database().store().write_set().new_relation_id();
         self.def.foreign_keys.push(Arc::new(ForeignKeyDef { id, validated, ..key }));
         if validated {
