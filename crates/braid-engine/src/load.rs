@@ -49,6 +49,10 @@ async fn load_batches(
     mut batches: BoxStream<'_, Result<RecordBatch, EngineError>>,
 ) -> Result<u64, EngineError> {
     database.check_open()?;
+    if let Some(column) = table.columns.iter().find(|column| column.generated.is_some()) {
+        let message = format!("batches for the generated column \"{}\" are not supported", column.name);
+        return Err(EngineError::unsupported(message));
+    }
     let _running = database.statements().token();
     let mut appender = database.store().create_and_append(table)?;
     let assignment = Assignment::new(appender.def(), &SettingValues::default());

@@ -1,8 +1,8 @@
 //! VACUUM, ANALYZE, CHECKPOINT and LOCK TABLE.
 //!
 //! Braid keeps statistics with every write, and drops chunks without rows by itself, so that VACUUM and ANALYZE check their names and have
-//! nothing to do. There are no locks of tables: LOCK TABLE is refused in modes that would keep others from reading or changing rows. The
-//! others keep only from locking and altering tables. What alters a table waits for nobody here, and readers of its earlier state go on.
+//! nothing to do. There are no locks of tables: LOCK TABLE is refused in modes that would keep others from reading or changing rows,
+//! and in SHARE UPDATE EXCLUSIVE, which two transactions never hold at once. The others keep only from locking and altering tables. What alters a table waits for nobody here, and readers of its earlier state go on.
 
 use std::collections::HashSet;
 
@@ -67,9 +67,7 @@ pub(crate) async fn execute(
             }
             match mode {
                 LockMode::OfRows => Ok(Outcome::done("LOCK TABLE")),
-                LockMode::OfTable => {
-                    Err(EngineError::unsupported("LOCK TABLE in a mode that keeps rows from others is not supported"))
-                }
+                LockMode::OfTable => Err(EngineError::unsupported("LOCK TABLE in this mode is not supported")),
             }
         }
     }

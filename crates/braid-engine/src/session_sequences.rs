@@ -71,6 +71,12 @@ impl SessionSequences {
         }
     }
 
+    /// A number that the session was given outside of `nextval`, for `currval` and `lastval`.
+    pub fn note(&self, id: TableId, number: i64) {
+        self.set(id, number, true);
+        self.known.lock().last = Some(id);
+    }
+
     /// A statement begins.
     pub fn begin_statement(&self) {
         self.known.lock().drawn = 0;

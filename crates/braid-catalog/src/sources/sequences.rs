@@ -5,7 +5,7 @@ use braid_sql::pg_catalog::TypeId;
 use braid_sql::{SqlType, Value};
 use braid_storage::{Catalog, CatalogSequence, SequenceDef, SequenceType, SequenceUse};
 
-use super::columns::{attribute, shown_text};
+use super::columns::attribute;
 use super::dependencies::dependency;
 use crate::named_row::{NamedRow, oid};
 use crate::object_ids::{default_id, table_object_id};
@@ -77,7 +77,7 @@ pub(super) fn dependencies(catalog: &Catalog) -> Vec<NamedRow> {
     let mut rows: Vec<NamedRow> = owned.collect();
     for table in catalog.tables() {
         for column in &table.def.columns {
-            let Some(default) = shown_text(column) else { continue };
+            let Some(default) = column.default_or_expression() else { continue };
             if identity_letter(catalog, table.def.id, column.id).is_some() {
                 continue;
             }

@@ -13,7 +13,7 @@ mod subjects;
 
 use std::sync::Arc;
 
-use braid_storage::{AlteredRows, TableDef};
+use braid_storage::{AlteredRows, Catalog, TableDef};
 
 use crate::statement::CommentStatement;
 use crate::statement_context::StatementContext;
@@ -26,33 +26,33 @@ use subjects::Subject;
 /// For what does not exist, is of another kind, or has no comments in Braid.
 pub(crate) async fn comment(context: &StatementContext, comment: &CommentStatement) -> Result<Outcome, EngineError> {
     let text = comment.text.as_deref().filter(|text| !text.is_empty());
-    match Subject::find(context, &context.snapshot(), &comment.object)? {
+    context.settle_writes().await?;
+    let states = context.states();
+    match Subject::find(context, &states.1, &comment.object)? {
         Subject::Stored(subject) => {
-            let set = context.change(|writes, view| {
+            let set = context.change_seen(&states.1, |writes, view| {
                 writes.set_comment(view, subject, text);
                 Ok::<_, EngineError>(())
             });
             set.await?;
         }
-        Subject::Check(def, at) => set_on_check(context, &def, at, text).await?,
+        Subject::Check(def, at) => set_on_check(context, states, (&def, at), text).await?,
         Subject::OtherDatabase => {}
     }
     Ok(Outcome::done("COMMENT"))
 }
 
-/// Sets the comment on a check constraint, by its place.
+/// Sets the comment on a check constraint, by its place in its table of these states.
 async fn set_on_check(
     context: &StatementContext,
-    def: &Arc<TableDef>,
-    at: usize,
+    states: (Arc<Catalog>, Arc<Catalog>),
+    (def, at): (&TableDef, usize),
     text: Option<&str>,
 ) -> Result<(), EngineError> {
-    context.settle_writes().await?;
-    let states = context.states();
     let mut checks = def.checks.clone();
     checks[at].comment = text.map(str::to_owned);
-    let new = TableDef { checks, ..TableDef::clone(def) };
-    if new != **def {
+    let new = TableDef { checks, ..def.clone() };
+    if new != *def {
         context.alter_table(&states, (new, AlteredRows::Kept), |_, _| Ok(())).await?;
         drop(states);
         context.keep_changes().await?;

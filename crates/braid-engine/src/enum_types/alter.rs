@@ -96,7 +96,7 @@ fn rename_value(
         && let Some((table, column)) = mentions::of_label(changes.catalog(), known, from)
     {
         let message = format!(
-            "renaming the label \"{from}\" is not supported while the default of column \"{}\" of table \"{}\" has it",
+            "renaming the label \"{from}\" is not supported while the default or the expression of column \"{}\" of table \"{}\" has it",
             column.name, table.name
         );
         return Err(EngineError::unsupported(message));
@@ -142,7 +142,7 @@ fn rename_type(changes: &mut TypeChanges<'_>, named: &NamedType, new_name: &Iden
     let former = &known.definition.name;
     if let Some((table, column)) = mentions::of_name(changes.catalog(), former).next() {
         let message = format!(
-            "renaming type {} is not supported while the default of column \"{}\" of table \"{}\" has its name",
+            "renaming type {} is not supported while the default or the expression of column \"{}\" of table \"{}\" has its name",
             named.shown(),
             column.name,
             table.name

@@ -92,6 +92,8 @@ fn check_unused(catalog: &Catalog, dropped: &[CatalogSequence], cascades: bool) 
 pub(crate) struct Dependent {
     /// Its table.
     pub table: TableId,
+    /// The name of its column.
+    pub column: String,
     /// What depends, in a sentence.
     pub text: String,
 }
@@ -104,6 +106,6 @@ pub(crate) fn dependents<'a>(catalog: &'a Catalog, known: &'a CatalogSequence) -
     columns.filter(move |(_, column)| column.default.as_ref().is_some_and(names)).map(move |(version, column)| {
         let (column, table, sequence) = (&column.name, &version.def.name, &known.definition.name);
         let text = format!("default value for column {column} of table {table} depends on sequence {sequence}");
-        Dependent { table: version.def.id, text }
+        Dependent { table: version.def.id, column: column.clone(), text }
     })
 }

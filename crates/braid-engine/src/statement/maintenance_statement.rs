@@ -38,7 +38,7 @@ pub(crate) enum MaintenanceStatement {
 pub(crate) enum LockMode {
     /// ACCESS SHARE, ROW SHARE, ROW EXCLUSIVE: from locking or altering the whole table.
     OfRows,
-    /// All others: from changing rows, or from reading them.
+    /// All others: from changing rows, from reading them, or (SHARE UPDATE EXCLUSIVE) from the same mode.
     OfTable,
 }
 

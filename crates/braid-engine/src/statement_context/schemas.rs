@@ -108,9 +108,8 @@ impl StatementContext {
         }
         let view = writes.view(&self.database().store().snapshot());
         for (table, action) in &actions {
-            let goes_along = |other: &OnCommit| other == action || *other == OnCommit::Drop;
             let others = view.references_to(*table);
-            let mut others = others.iter().filter(|other| !actions.get(&other.table.id).is_some_and(goes_along));
+            let mut others = others.iter().filter(|other| actions.get(&other.table.id) != Some(action));
             if let Some(other) = others.next() {
                 let referenced = view.by_id(*table).map_or("", |version| version.def.name.as_str());
                 return Err(EngineError::unsupported("unsupported ON COMMIT and foreign key combination").with_detail(

@@ -250,10 +250,24 @@ impl StatementContext {
     where
         EngineError: From<E>,
     {
-        let view = self.snapshot();
+        self.change_seen(&self.snapshot(), change).await
+    }
+
+    /// As [`Self::change`], of a state that the statement has read.
+    ///
+    /// # Errors
+    /// As [`Self::change`].
+    pub async fn change_seen<T, E>(
+        &self,
+        view: &Arc<Catalog>,
+        change: impl FnOnce(&mut WriteSet, &Arc<Catalog>) -> Result<T, E>,
+    ) -> Result<T, EngineError>
+    where
+        EngineError: From<E>,
+    {
         let mut writes = self.take_writes();
         let before = writes.clone();
-        match change(&mut writes, &view) {
+        match change(&mut writes, view) {
             Ok(changed) => self.keep(writes).await.map(|()| changed),
             Err(error) => {
                 self.shared.state.lock().transaction.put_writes(before);

@@ -54,9 +54,10 @@ pub(crate) async fn create_table(context: &StatementContext, create: &CreateTabl
     let table = with_generated_columns(context, schema, table)?;
     context.check_lasting(&context.snapshot(), schema, &table.columns)?;
     let checks = checks_of_new_table(context, (schema, &table), (&checks, &likes.checks))?;
+    let names: BTreeSet<String> = checks.iter().map(|check| check.name.clone()).collect();
     let created = context.change(|writes, view| {
-        let mut keys = added_keys(view, (schema, &table.name), &table.columns, &[], &keys)?;
-        likes.add_keys(view, (schema, &table), &mut keys);
+        let mut keys = added_keys(view, (schema, &table.name), &table.columns, (&[], &names), &keys)?;
+        likes.add_keys(view, (schema, &table), (&mut keys, &names))?;
         let foreign_keys = foreign_keys_of_new_table(context, view, (schema, &table, &keys, &checks), &foreign_keys)?;
         let constraints = Constraints { checks, keys, foreign_keys };
         let def = own.create_table(writes, view, (schema, table, constraints), &facts)?;

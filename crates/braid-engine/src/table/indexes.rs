@@ -3,6 +3,7 @@
 //! A unique index is enforced as UNIQUE is. Other indexes are kept and shown: no plan uses them yet. Indexes are of columns in ascending order;
 //! expressions, conditions, other orders and other methods than B-trees are refused.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use braid_base::ColumnId;
@@ -186,7 +187,7 @@ fn new_key(
         of_index.into_iter().try_for_each(|column| check_key_type(&column.name, column))?;
     }
     let name = match &create.name {
-        None => chosen_name(catalog, (def.schema, &def.name), &def.keys, written),
+        None => chosen_name(catalog, (def.schema, &def.name), (&def.keys, &BTreeSet::new()), written),
         Some(name) => {
             let name = last_part(name)?;
             if create.if_not_exists && catalog.has_relation(def.schema, &name) {
@@ -239,14 +240,8 @@ fn pattern_columns(def: &TableDef, create: &CreateIndex, written: &WrittenKey) -
     for (name, column) in written.columns.iter().zip(&create.columns) {
         let Some(class) = &column.operator_class else { continue };
         let Some((id, column)) = def.column(name) else { continue };
-        let of_type = match column.column_type {
-            ColumnType::Text => "text_pattern_ops",
-            ColumnType::Varchar(_) | ColumnType::UnlimitedVarchar => "varchar_pattern_ops",
-            ColumnType::Char(_) => "bpchar_pattern_ops",
-            _ => "",
-        };
         let written = class.0.last().and_then(|part| part.as_ident()).map(fold).unwrap_or_default();
-        if written != of_type {
+        if pattern_class(column.column_type) != Some(&written) {
             return Err(EngineError::unsupported(format!(
                 "operator class \"{written}\" for column \"{name}\" is not supported"
             )));
@@ -254,6 +249,16 @@ fn pattern_columns(def: &TableDef, create: &CreateIndex, written: &WrittenKey) -
         patterns.push(id);
     }
     Ok(patterns)
+}
+
+/// The operator class for patterns of a type.
+pub(super) fn pattern_class(column_type: ColumnType) -> Option<&'static str> {
+    match column_type {
+        ColumnType::Text => Some("text_pattern_ops"),
+        ColumnType::Varchar(_) | ColumnType::UnlimitedVarchar => Some("varchar_pattern_ops"),
+        ColumnType::Char(_) => Some("bpchar_pattern_ops"),
+        _ => None,
+    }
 }
 
 fn check_clauses(context: &StatementContext, create: &CreateIndex) -> Result<(), EngineError> {

@@ -8,6 +8,7 @@ use braid_storage::{Catalog, ColumnDef, KEY_COLUMNS_MAX, KEYS_MAX, KeyDef, KeyKi
 use sqlparser::ast::{
     ConstraintCharacteristics, Expr, Ident, IndexColumn, NullsDistinctOption, PrimaryKeyConstraint, UniqueConstraint,
 };
+use std::collections::BTreeSet;
 
 use super::constraint_names::shortened;
 use crate::names::fold;
@@ -108,7 +109,7 @@ impl WrittenKey {
     }
 }
 
-/// The keys of a table that are to be enforced, behind those that it has, with names.
+/// The keys of a table that are to be enforced, behind those that it has, with names that none of its other `constraints` has.
 ///
 /// # Errors
 /// For columns that there are not or whose types have no order, and names that are taken.
@@ -116,7 +117,7 @@ pub(crate) fn added_keys(
     catalog: &Catalog,
     (schema, table): (SchemaId, &str),
     columns: &[ColumnDef],
-    known: &[KeyDef],
+    (known, constraints): (&[KeyDef], &BTreeSet<String>),
     written: &[WrittenKey],
 ) -> Result<Vec<KeyDef>, EngineError> {
     let mut merged: Vec<(Vec<ColumnId>, WrittenKey)> = Vec::new();
@@ -135,8 +136,15 @@ pub(crate) fn added_keys(
     for (ids, key) in merged {
         let name = match &key.name {
             Some(name) if name == table => return Err(taken(name)),
-            Some(name) => given_name(catalog, schema, &keys, name)?,
-            None => chosen_name(catalog, (schema, table), &keys, &key),
+            Some(name) => {
+                let name = given_name(catalog, schema, &keys, name)?;
+                if constraints.contains(&name) {
+                    let message = format!("constraint \"{name}\" for relation \"{table}\" already exists");
+                    return Err(EngineError::new(SqlState::DuplicateObject, message));
+                }
+                name
+            }
+            None => chosen_name(catalog, (schema, table), (&keys, constraints), &key),
         };
         keys.push(KeyDef {
             id: TableId(0),
@@ -147,11 +155,20 @@ pub(crate) fn added_keys(
             patterns: Vec::new(),
         });
     }
+    check_key_count(&keys)?;
+    Ok(keys.split_off(known.len()))
+}
+
+/// Checks that a table can have so many keys.
+///
+/// # Errors
+/// 54000.
+pub(super) fn check_key_count(keys: &[KeyDef]) -> Result<(), EngineError> {
     if keys.len() > KEYS_MAX {
         let message = format!("a table has at most {KEYS_MAX} keys");
         return Err(EngineError::new(SqlState::ProgramLimitExceeded, message));
     }
-    Ok(keys.split_off(known.len()))
+    Ok(())
 }
 
 fn check_types(key: &WrittenKey, columns: &[ColumnDef]) -> Result<(), EngineError> {
@@ -192,11 +209,12 @@ fn taken(name: &str) -> EngineError {
     EngineError::new(SqlState::DuplicateTable, format!("relation \"{name}\" already exists"))
 }
 
-/// `table_pkey` or `table_column_column_key`; with a number if the name is taken.
+/// `table_pkey` or `table_column_column_key`; with a number if a relation has the name, or if it is to be that of a constraint and is in
+/// `constraints`.
 pub(super) fn chosen_name(
     catalog: &Catalog,
     (schema, table): (SchemaId, &str),
-    keys: &[KeyDef],
+    (keys, constraints): (&[KeyDef], &BTreeSet<String>),
     key: &WrittenKey,
 ) -> String {
     let columns = key.columns.join("_");
@@ -207,7 +225,8 @@ pub(super) fn chosen_name(
     };
     let numbers = std::iter::once(String::new()).chain((1..).map(|number: u32| number.to_string()));
     let mut names = numbers.map(|number| shortened(table, column, &format!("{label}{number}")));
-    names.find(|name| !is_taken(catalog, schema, keys, name)).unwrap_or_default()
+    let is_other = |name: &String| key.kind.is_constraint() && constraints.contains(name);
+    names.find(|name| !is_taken(catalog, schema, keys, name) && !is_other(name)).unwrap_or_default()
 }
 
 fn is_taken(catalog: &Catalog, schema: SchemaId, keys: &[KeyDef], name: &str) -> bool {

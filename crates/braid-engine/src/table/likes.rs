@@ -6,6 +6,7 @@
 //! same sequence. STATISTICS, STORAGE and COMPRESSION include what no table of Braid has.
 
 use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use braid_base::{ColumnId, SchemaId, TableId};
@@ -21,7 +22,7 @@ use braid_storage::{
 use sqlparser::ast::{ColumnDef as SqlColumn, CreateTable, DataType, Ident, ObjectName};
 
 use super::definition::multiple_primary_keys;
-use super::keys::{WrittenKey, chosen_name};
+use super::keys::{WrittenKey, check_key_count, chosen_name};
 use crate::front_end::StatementFacts;
 use crate::names::table_parts;
 use crate::sequences::OwnSequences;
@@ -168,14 +169,23 @@ impl Likes {
         Ok(())
     }
 
-    /// Adds the copied keys and indexes behind those of a table, with names.
-    pub fn add_keys(&self, view: &Catalog, (schema, table): (SchemaId, &NewTable), keys: &mut Vec<KeyDef>) {
+    /// Adds the copied keys and indexes behind those of a table, with names that none of its other `constraints` has.
+    ///
+    /// # Errors
+    /// If it gets too many.
+    pub fn add_keys(
+        &self,
+        view: &Catalog,
+        (schema, table): (SchemaId, &NewTable),
+        (keys, constraints): (&mut Vec<KeyDef>, &BTreeSet<String>),
+    ) -> Result<(), EngineError> {
         for CopiedKey { like, patterns, .. } in &self.keys {
-            let name = chosen_name(view, (schema, &table.name), keys, like);
+            let name = chosen_name(view, (schema, &table.name), (keys, constraints), like);
             let columns = ids_of(&like.columns, &table.columns);
             let patterns = ids_of(patterns, &table.columns);
             keys.push(KeyDef { id: TableId(0), name, columns, kind: like.kind, nulls: like.nulls, patterns });
         }
+        check_key_count(keys)
     }
 
     /// Sets the copied comments on the new table, whose last keys are those that are copied.

@@ -201,7 +201,7 @@ async fn temporary_tables_that_end_otherwise_do_not_refer_to_each_other() {
         ("delete rows", "preserve rows", Some("0A000")),
         ("drop", "preserve rows", Some("0A000")),
         ("delete rows", "delete rows", None),
-        ("delete rows", "drop", None),
+        ("delete rows", "drop", Some("0A000")),
         ("drop", "drop", None),
         ("preserve rows", "delete rows", None),
     ] {

@@ -8,10 +8,10 @@
 //!
 //! | width | meaning |
 //! |---|---|
-//! | 1 | kind of what it is about: 1 a relation, 2 a column, 3 an index, 4 a key that is a constraint, 5 a schema, 6 a type, 7 the database, 8 a role |
+//! | 1 | kind of what it is about: 1 a relation, 2 a column, 3 an index, 4 a key that is a constraint or a foreign key, 5 a schema, 6 a type, 7 the database, 8 a role |
 //! | | 1: 4 bytes, the id of the table, view or sequence |
 //! | | 2: 4 bytes, the id of the table or view, and 2 bytes, the column's id, or its place in a view, from 0 |
-//! | | 3 and 4: 4 bytes, the id of the key, or of the table whose primary key is only declared |
+//! | | 3 and 4: 4 bytes, the id of the key or foreign key, or of the table whose primary key is only declared |
 //! | | 5: 4 bytes, the id of the schema |
 //! | | 6: 4 bytes, the oid of the enumerated type or its array type |
 //! | | 8: string, the name of the role |

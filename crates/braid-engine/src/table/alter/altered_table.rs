@@ -32,6 +32,8 @@ pub(super) struct AlteredTable {
     before: Arc<TableVersion>,
     pub(super) def: TableDef,
     pub(super) new_values: BTreeMap<ColumnId, NewValues>,
+    /// The defaults that columns were added with: the rows that are there have these, whatever default a later action sets.
+    pub(super) added_defaults: BTreeMap<ColumnId, Expr>,
     /// The check constraints that rows are not known to satisfy.
     pub(super) unverified: Vec<String>,
     /// Whether rows are written again though no value of them changes.
@@ -52,13 +54,14 @@ impl AlteredTable {
     /// A table as the statement sees it, not altered yet.
     pub fn of(catalog: &Arc<Catalog>, before: &Arc<TableVersion>) -> Self {
         let (catalog, before, def) = (catalog.clone(), before.clone(), (*before.def).clone());
-        let (new_values, unverified, dropped_views, sequences) = Default::default();
+        let (new_values, added_defaults, unverified, dropped_views, sequences) = Default::default();
         let (unchecked, rechecked, dropped_references) = Default::default();
         Self {
             catalog,
             before,
             def,
             new_values,
+            added_defaults,
             unverified,
             has_deleted_nulls: false,
             dropped_views,

@@ -3,6 +3,7 @@
 //! A default that is the same for all rows (also `now()`) is computed once, and becomes the value of the new column in rows that are
 //! there: PostgreSQL's fast default. One that may differ from row to row rewrites them.
 
+use braid_sql::pg_catalog::key_words::quote_identifier;
 use braid_sql::syntax::column_change;
 use braid_storage::{Scalar, missing_value_of};
 use sqlparser::ast::{AlterColumnOperation, ColumnDef as SqlColumn, Expr};
@@ -60,11 +61,12 @@ impl AlteredTable {
         self.generate_last(context)?;
         let old_rows = self.old_rows(context)?;
         let column = self.column(&name)?;
-        let id = column.id;
+        let (id, default) = (column.id, default_syntax(column)?);
         match old_rows {
             OldRows::Same(value) => column.missing = value,
             OldRows::Computed(default) => drop(self.new_values.insert(id, NewValues::Default(*default))),
         }
+        self.added_defaults.extend(default.map(|default| (id, default)));
         if let Some(own) = own {
             self.number_last(context, &own)?;
         }
@@ -116,8 +118,16 @@ impl AlteredTable {
             context.raise(Notice::skipping(SqlState::SuccessfulCompletion, &what));
             return Ok(());
         }
+        let id = self.column(name)?.id;
         self.drop_readers_of(context, name, behavior)?;
+        for (_, generated) in self.generated_from(id) {
+            self.release_column(context, &generated, behavior)?;
+        }
         self.release_column(context, name, behavior)?;
+        let of_column = format!("column {} of {}", quote_identifier(name), self.described(context));
+        for known in self.catalog().sequences_of(self.def.id, id) {
+            self.check_unnamed(known, (name, &of_column), behavior)?;
+        }
         self.def = self.def.without_column(name).map_err(store_error)?;
         Ok(())
     }

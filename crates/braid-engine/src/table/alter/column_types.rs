@@ -11,6 +11,7 @@ use crate::dml::defaults::{bound_default, default_syntax};
 use crate::front_end::StatementFacts;
 use crate::sql_types::column_type;
 use crate::statement_context::StatementContext;
+use crate::table::indexes::pattern_class;
 use crate::table::keys::check_key_type;
 use crate::{EngineError, SqlState};
 use braid_catalog::column_types::sql_type_of;
@@ -43,6 +44,9 @@ impl AlteredTable {
         if self.def.unique_keys().any(|key| key.columns.contains(&id)) {
             check_key_type(name, &column)?;
         }
+        if self.def.keys.iter().any(|key| key.patterns.contains(&id)) {
+            check_pattern_class(old, new)?;
+        }
         let keeps_keys = using.is_none() && (keeps_values(old, new) || are_integers(old, new));
         self.recheck_references(id, keeps_keys)?;
         let values = match using {
@@ -55,6 +59,24 @@ impl AlteredTable {
         self.column(name)?.missing = None;
         self.new_values.insert(id, values);
         Ok(())
+    }
+}
+
+/// Refuses a type whose operator class for patterns is another one than that of the indexes of a column.
+///
+/// # Errors
+/// 42804 if the type has none; 0A000 if it has another one, where PostgreSQL keeps the old one.
+fn check_pattern_class(old: ColumnType, new: ColumnType) -> Result<(), EngineError> {
+    let (class, shown) = (pattern_class(old).unwrap_or_default(), format_type(SqlType::of(sql_type_of(new).id)));
+    match pattern_class(new) {
+        Some(other) if other == class => Ok(()),
+        Some(_) => Err(EngineError::unsupported(format!(
+            "type {shown} of a column with an index of operator class \"{class}\" is not supported"
+        ))),
+        None => {
+            let message = format!("operator class \"{class}\" does not accept data type {shown}");
+            Err(EngineError::new(SqlState::DatatypeMismatch, message))
+        }
     }
 }
 

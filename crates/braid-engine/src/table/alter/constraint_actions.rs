@@ -33,14 +33,6 @@ impl AlteredTable {
     /// `ADD [CONSTRAINT …] PRIMARY KEY (…)` and `UNIQUE (…)`, or of a new column.
     pub(super) fn add_key(&mut self, context: &StatementContext, written: &WrittenKey) -> Result<(), EngineError> {
         let ids = written.column_ids(&self.def.columns)?;
-        let is_taken = |name: &str| {
-            let checks = self.def.checks.iter().any(|check| check.name == name);
-            checks || self.def.foreign_key(name).is_some()
-        };
-        if let Some(name) = written.name.as_deref().filter(|name| is_taken(name)) {
-            let message = format!("constraint \"{name}\" for relation \"{}\" already exists", self.def.name);
-            return Err(EngineError::new(SqlState::DuplicateObject, message));
-        }
         if written.kind == KeyKind::Primary {
             if !self.def.primary_key.is_empty() {
                 return Err(multiple_primary_keys(&self.def.name));
@@ -49,7 +41,10 @@ impl AlteredTable {
             self.def.primary_key = ids;
         }
         let TableDef { schema, name, columns, keys, .. } = &self.def;
-        let added = added_keys(&context.snapshot(), (*schema, name), columns, keys, std::slice::from_ref(written))?;
+        let checks = self.def.checks.iter().map(|check| check.name.clone());
+        let others = checks.chain(self.def.foreign_keys.iter().map(|key| key.name.clone())).collect();
+        let written = std::slice::from_ref(written);
+        let added = added_keys(&context.snapshot(), (*schema, name), columns, (keys, &others), written)?;
         let with_id = |key: KeyDef| KeyDef { id: context.database().store().write_set().new_relation_id(), ..key };
         self.def.keys.extend(added.into_iter().map(with_id));
         Ok(())

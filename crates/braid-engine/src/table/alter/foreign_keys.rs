@@ -94,7 +94,7 @@ impl AlteredTable {
         all.filter(|reference| is_meant(&reference.key) && is_left(reference)).collect()
     }
 
-    fn described(&self, context: &StatementContext) -> String {
+    pub(super) fn described(&self, context: &StatementContext) -> String {
         described(context, self.catalog(), self.def.id)
     }
 

@@ -2,7 +2,7 @@
 //! renamed.
 //!
 //! The actions of a statement make one new definition, in PostgreSQL's passes: what drops comes first, then changes of types, then
-//! new columns, then defaults and NOT NULL. Rows are rewritten only where their values change; all else changes the definition alone
+//! new columns, then constraints, NOT NULL, defaults, and last what identity columns change. Rows are rewritten only where their values change; all else changes the definition alone
 //! ([`braid_storage::WriteSet::alter_table`]).
 //!
 //! | module | contents |
@@ -101,8 +101,7 @@ pub(crate) async fn alter_table(
         check_references(context, (def.id, &unchecked), &rechecked).await?;
         context.keep_changes().await?;
     } else if !altered.sequences.is_empty() {
-        drop(states);
-        context.change(|writes, seen| alter_sequences(writes, seen, &altered.sequences)).await?;
+        context.change_seen(&states.1, |writes, seen| alter_sequences(writes, seen, &altered.sequences)).await?;
     }
     Ok(Outcome::done("ALTER TABLE"))
 }

@@ -8,14 +8,16 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, Int64Array};
 use braid_base::{ColumnId, TableId};
 use braid_catalog::object_ids::table_object_id;
-use braid_storage::{Catalog, SequenceDef, SequenceState, SequenceUse, StoreError, WriteSet};
+use braid_sql::pg_catalog::key_words::quote_identifier;
+use braid_storage::{Catalog, CatalogSequence, SequenceDef, SequenceState, SequenceUse, StoreError, WriteSet};
 use sqlparser::ast::{GeneratedAs, SequenceOptions as WrittenOptions};
 
 use super::altered_table::{AlteredTable, NewValues};
+use crate::dependents::Behavior;
 use crate::front_end::StatementFacts;
 use crate::notices::Notice;
 use crate::sequences::defaults::default_of_sequence;
-use crate::sequences::{OwnSequence, changed_identity, free_name, retyped_identity};
+use crate::sequences::{Dependent, OwnSequence, changed_identity, dependents, free_name, retyped_identity};
 use crate::statement::IdentityChange;
 use crate::statement_context::StatementContext;
 use crate::table::Missing;
@@ -122,6 +124,10 @@ impl AlteredTable {
         let id = self.column(name)?.id;
         match (self.identity(id), missing) {
             (Some((known, _)), _) => {
+                let sequence = format!("sequence {}", quote_identifier(&known.name));
+                if let Some(known) = self.catalog().sequence_by_id(known.id) {
+                    self.check_unnamed(known, (name, &sequence), Behavior::Restrict)?;
+                }
                 self.sequences.insert(known.id, None);
                 self.column(name)?.default = None;
                 Ok(())
@@ -132,6 +138,37 @@ impl AlteredTable {
                 Ok(())
             }
         }
+    }
+
+    /// Refuses to drop a column, or its sequence, while a default of another column names the sequence. `dropped` is what the statement
+    /// drops.
+    ///
+    /// # Errors
+    /// 2BP01; with CASCADE 0A000.
+    pub(super) fn check_unnamed(
+        &self,
+        known: &CatalogSequence,
+        (column, dropped): (&str, &str),
+        behavior: Behavior,
+    ) -> Result<(), EngineError> {
+        let is_own = |other: &Dependent| other.table == self.def.id;
+        let is_left = |other: &Dependent| {
+            let now = self.def.columns.iter().find(|now| now.name == other.column);
+            now.is_some_and(|now| now.name != column && now.default.is_some())
+        };
+        let others = dependents(self.catalog(), known).filter(|other| !is_own(other) || is_left(other));
+        let others: Vec<String> = others.map(|other| other.text).collect();
+        if others.is_empty() {
+            return Ok(());
+        }
+        if behavior == Behavior::Cascade {
+            let message = "DROP COLUMN … CASCADE of columns whose sequences are in defaults of others is not supported";
+            return Err(EngineError::unsupported(message).with_detail(others.join("\n")));
+        }
+        let message = format!("cannot drop {dropped} because other objects depend on it");
+        Err(EngineError::new(SqlState::DependentObjectsStillExist, message)
+            .with_detail(others.join("\n"))
+            .with_hint("Use DROP ... CASCADE to drop the dependent objects too."))
     }
 
     /// Refuses another default, and nulls, of an identity column. `hint` says what to use instead.
@@ -180,11 +217,30 @@ impl AlteredTable {
         Ok(Arc::new(Int64Array::from(numbers)))
     }
 
+    /// Notes the last numbers that rows were given, in the order of the columns, for `currval` and `lastval`.
+    pub(super) fn note_numbers(&self, context: &StatementContext) {
+        for column in self.def.columns.iter().filter(|column| self.is_numbered(column.id)) {
+            let is_of = |own: &&AlteredSequence| own.def.owner.is_some_and(|owner| owner.column == column.id);
+            let Some(own) = self.sequences.values().flatten().find(is_of) else { continue };
+            if let Some(SequenceState { last_value, is_called: true }) = own.restart {
+                context.sequences().note(own.def.id, last_value);
+            }
+        }
+    }
+
     /// Makes a sequence that the column at a place owns, and takes its default from.
     fn own(&mut self, context: &StatementContext, at: usize, own: &OwnSequence) -> Result<(), EngineError> {
         let schema = self.def.schema;
         let is_new = |name: &str| self.sequences.values().flatten().any(|other| other.def.name == name);
-        let is_taken = |name: &str| self.catalog().has_relation(schema, name) || is_new(name);
+        let is_dropped = |name: &str| {
+            let known = self
+                .catalog()
+                .sequences()
+                .find(|known| known.definition.schema == schema && known.definition.name == name);
+            known.is_some_and(|known| matches!(self.sequences.get(&known.definition.id), Some(None)))
+        };
+        let is_known = |name: &str| self.catalog().has_relation(schema, name) && !is_dropped(name);
+        let is_taken = |name: &str| is_known(name) || is_new(name);
         let name = free_name(&self.def.name, &self.def.columns[at].name, is_taken);
         let id = context.database().store().write_set().new_relation_id();
         let (def, state) = own.define(id, name, &StatementFacts::of(context))?;

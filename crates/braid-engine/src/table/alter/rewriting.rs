@@ -79,6 +79,7 @@ pub(super) async fn altered_rows(
             appender.append(batch).await?;
         }
     }
+    altered.note_numbers(context);
     match appender {
         Some(appender) => Ok(AlteredRows::Replaced(appender.finish().await?)),
         None => Ok(AlteredRows::Checked),
@@ -128,12 +129,12 @@ fn query(altered: &AlteredTable) -> Result<Query, EngineError> {
         values.push(match (altered.new_values.get(&column.id), before.column_by_id(column.id)) {
             (Some(NewValues::Using(value)), _) => {
                 refuse_subqueries(value)?;
-                Expr::Nested(Box::new(value.clone()))
+                nested(value.clone())
             }
-            (Some(NewValues::Default(value)), _) => Expr::Nested(Box::new(value.clone())),
+            (Some(NewValues::Default(value)), _) => nested(value.clone()),
             (Some(NewValues::Generated | NewValues::Numbers), _) => null(),
             (_, Some(old)) => Expr::CompoundIdentifier(vec![quoted(&before.name), quoted(&old.name)]),
-            (_, None) => added_value(column)?,
+            (_, None) => altered.added_defaults.get(&column.id).cloned().map_or_else(null, nested),
         });
     }
     select.projection = values.into_iter().map(SelectItem::UnnamedExpr).collect();
@@ -144,9 +145,8 @@ fn null() -> Expr {
     Expr::Value(sqlparser::ast::Value::Null.with_empty_span())
 }
 
-/// The value of a column that is added, whose default is the same for all rows.
-fn added_value(column: &ColumnDef) -> Result<Expr, EngineError> {
-    Ok(crate::dml::defaults::default_syntax(column)?.map_or_else(null, |value| Expr::Nested(Box::new(value))))
+fn nested(value: Expr) -> Expr {
+    Expr::Nested(Box::new(value))
 }
 
 fn refuse_subqueries(value: &Expr) -> Result<(), EngineError> {
