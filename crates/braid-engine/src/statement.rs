@@ -18,6 +18,7 @@
 //! | [`sequence_statement`] | CREATE SEQUENCE and ALTER SEQUENCE as written |
 //! | [`overriding`] | `OVERRIDING … VALUE` of an INSERT |
 //! | [`comment_statement`] | COMMENT ON as written |
+//! | [`locking_queries`] | subqueries that lock rows |
 //! | [`maintenance_statement`] | VACUUM, ANALYZE, CHECKPOINT and LOCK TABLE as written |
 //! | [`constraint_statement`] | SET CONSTRAINTS and ALTER CONSTRAINT as written |
 //! | [`view_statement`] | CREATE VIEW and the like as written |
@@ -33,6 +34,7 @@ mod copy_options;
 mod copy_statement;
 mod dialect;
 mod kind;
+mod locking_queries;
 mod maintenance_statement;
 mod merge_statement;
 mod overriding;
@@ -68,6 +70,7 @@ pub(crate) use copy_options::{CopyFormat, CopyOptions, Header};
 pub(crate) use copy_statement::{CopyPlace, CopyStatement, CopySubject};
 pub(crate) use dialect::SqlDialect;
 pub use kind::StatementKind;
+pub(crate) use locking_queries::is_locking_subquery;
 pub(crate) use maintenance_statement::{LockMode, MaintenanceStatement, Target};
 pub(crate) use overriding::Overriding;
 use places::{Places, character_of};
@@ -219,6 +222,7 @@ impl Statement {
         let tokens = braid_sql::syntax::postgresql_tokens(tokens).map_err(|error| parser_error(sql, error))?;
         let (tokens, overridings) = overriding::taken_out(tokens);
         let dialect = SqlDialect::for_tokens(tokens.len());
+        let may_lock_rows = tokens.iter().any(|token| is_word(&token.token, Keyword::FOR));
         let mut parser =
             Parser::new(&dialect).with_recursion_limit(PARSER_DEPTH_MAX).with_tokens_with_locations(tokens);
         let origin: Arc<str> = Arc::from(sql);
@@ -231,6 +235,9 @@ impl Statement {
                 return Ok(statements);
             }
             let mut command = Command::parse(&mut parser, &first).map_err(|error| parser_error(sql, error))?;
+            if may_lock_rows {
+                command = command.with_locking_queries();
+            }
             let last = parser.get_current_token().span.end;
             let next = parser.peek_token();
             if !matches!(next.token, Token::SemiColon | Token::EOF) {
@@ -348,7 +355,11 @@ fn may_override(kind: StatementKind) -> bool {
 /// Whether this is the first word of a text.
 fn begins_with(tokens: &[TokenWithSpan], keyword: Keyword) -> bool {
     let first = tokens.iter().find(|token| !matches!(token.token, Token::Whitespace(_)));
-    matches!(first, Some(TokenWithSpan { token: Token::Word(word), .. }) if word.keyword == keyword)
+    first.is_some_and(|first| is_word(&first.token, keyword))
+}
+
+fn is_word(token: &Token, keyword: Keyword) -> bool {
+    matches!(token, Token::Word(word) if word.keyword == keyword)
 }
 
 /// Refuses empty names.

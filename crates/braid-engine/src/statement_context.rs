@@ -3,12 +3,14 @@
 //! | module | contents |
 //! |---|---|
 //! | [`transactions`] | the beginning and the end of blocks, messages and savepoints |
+//! | `row_locks` | locks of rows that a statement reads |
 //! | [`schemas`] | where names are looked up, and the temporary schema |
 //! | `sequences` | the numbers of sequences |
 //! | [`writes`] | what statements read and change in their transaction |
 //!
 //! The rooms of the statements act on this; the session above them chooses the room for each statement.
 
+mod row_locks;
 mod schemas;
 mod sequences;
 mod transactions;

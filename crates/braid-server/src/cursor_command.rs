@@ -111,7 +111,8 @@ fn read_declaration(session: &Session, mut words: Words<'_>) -> Result<Declarati
         negated = false;
     }
     let mut queries = session.parse(words.0)?;
-    match queries.pop().filter(|query| query.kind() == StatementKind::Query && queries.is_empty()) {
+    let is_query = |query: &Statement| matches!(query.kind(), StatementKind::Query | StatementKind::LockingQuery);
+    match queries.pop().filter(|query| is_query(query) && queries.is_empty()) {
         Some(query) => Ok(Declaration { name, hold, scroll, binary, query }),
         None => Err(ErrorReport::error("42P11", "DECLARE CURSOR must be followed by a query")),
     }

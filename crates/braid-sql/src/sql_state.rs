@@ -227,6 +227,8 @@ sql_states! {
     TooManyColumns = "54011",
     /// Another process has the data directory, or the object is in use.
     ObjectInUse = "55006",
+    /// A lock that another transaction holds, where the statement does not wait.
+    LockNotAvailable = "55P03",
     /// An object that others need.
     DependentObjectsStillExist = "2BP01",
     /// A label that exists.

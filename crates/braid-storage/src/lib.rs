@@ -18,7 +18,7 @@
 //! | `foreign_keys`, `foreign_key_checks` | FOREIGN KEY: what a constraint says; whether it makes sense |
 //! | `references` | the foreign keys that refer to a table |
 //! | `row_deletion` | table versions without some rows |
-//! | `row_locks` | the rows that transactions are about to delete, and who waits for whom |
+//! | `row_locks` | the rows that transactions have locked, and who waits for whom |
 //! | `distinct_sketch` | how many different values a column has |
 //! | `data_file`, `data_file_header` | an immutable file of segments: its life, its first bytes |
 //! | `data_directory` | what lies where in the data directory, its lock, its names |
@@ -130,7 +130,7 @@ pub use predicate::ColumnPredicate;
 pub use references::Reference;
 pub use row_conflict::RowConflict;
 pub use row_deletion::RowDeletes;
-pub use row_locks::Locked;
+pub use row_locks::{Locked, RowLockMode};
 pub use scalar::Scalar;
 pub use schemas::{PUBLIC_SCHEMA, SchemaDef, TableRef};
 pub use segment::{EncodedSegment, NUMERIC_TAG, PreparedPredicate, Segment, encode_segment, encoded_numerics};
@@ -158,6 +158,6 @@ pub use views::{
 };
 pub use write_set::{
     AlteredRows, CheckTime, Constraints, KeyLookup, OWN_TABLE, ReferenceKeys, ReferringRows, RemovedRows, RowCheck,
-    RowEvent, WriteSet,
+    RowEvent, RowLocking, RowState, WriteSet,
 };
 pub use zone_map::{Verdict, ZoneMap};

@@ -1,7 +1,8 @@
-//! The rows that transactions are about to delete, and who waits for whom.
+//! The rows that transactions have locked or are about to delete, and who waits for whom.
 //!
 //! Rules:
-//! 1. A transaction locks rows before it deletes them, all rows of a statement at once, and holds them until its write set is gone.
+//! 1. A transaction locks rows before it deletes them, all rows of a statement at once, and holds them until its write set is gone. It may
+//!    also lock rows that it only reads ([`RowLockMode`]).
 //! 2. A lock is taken under the commit lock, together with the check that the newest state still has the rows. So no commit comes
 //!    between, and a lock holds what was checked.
 //! 3. Commits do not merge chunks with rows that others have locked: a row keeps its number as long as it is locked.
@@ -31,6 +32,29 @@ pub enum Locked {
     Changed,
 }
 
+/// What a row is locked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RowLockMode {
+    /// It shall stay as it is. Any number of transactions may lock it so.
+    Shared,
+    /// It shall stay as it is for others, and be the transaction's to change.
+    Exclusive,
+    /// It is about to be deleted, or replaced.
+    Deletion,
+}
+
+impl RowLockMode {
+    const ALL: [Self; 3] = [Self::Shared, Self::Exclusive, Self::Deletion];
+
+    /// The modes in which no other transaction may hold the row.
+    fn excluded(self) -> &'static [Self] {
+        match self {
+            Self::Shared => &[Self::Exclusive, Self::Deletion],
+            Self::Exclusive | Self::Deletion => &Self::ALL,
+        }
+    }
+}
+
 /// What a key is locked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum KeyLock {
@@ -58,7 +82,8 @@ struct State {
 
 #[derive(Debug)]
 struct Owner {
-    rows: BTreeMap<TableId, RowDeletes>,
+    /// By mode.
+    rows: [BTreeMap<TableId, RowDeletes>; RowLockMode::ALL.len()],
     added: PendingKeys,
     referenced: PendingKeys,
     removed: PendingKeys,
@@ -71,7 +96,24 @@ impl Owner {
     fn new() -> Self {
         let (ended, end) = watch::channel(());
         let (added, referenced, removed) = Default::default();
-        Self { rows: BTreeMap::new(), added, referenced, removed, _ended: ended, end }
+        Self { rows: Default::default(), added, referenced, removed, _ended: ended, end }
+    }
+
+    fn rows(&self, mode: RowLockMode, table: TableId) -> Option<&RowDeletes> {
+        self.rows[mode as usize].get(&table)
+    }
+
+    /// What it holds that excludes a lock of another transaction.
+    fn excluding(&self, mode: RowLockMode, table: TableId) -> impl Iterator<Item = &RowDeletes> {
+        mode.excluded().iter().filter_map(move |held| self.rows(*held, table))
+    }
+
+    fn lock(&mut self, mode: RowLockMode, table: TableId, rows: &RowDeletes) {
+        let held = self.rows[mode as usize].entry(table).or_default();
+        for (chunk, rows) in rows {
+            let united = held.get(chunk).map_or_else(|| rows.clone(), |held| held.union(rows));
+            held.insert(*chunk, united);
+        }
     }
 
     fn keys(&self, purpose: KeyLock) -> &PendingKeys {
@@ -130,8 +172,8 @@ impl RowLocks {
     pub(crate) fn is_locked(&self, table: TableId, chunk: ChunkId, owner: Option<&LockOwner>) -> bool {
         let state = self.state.lock();
         let others = state.owners.iter().filter(|(number, _)| owner.is_none_or(|owner| owner.number != **number));
-        let mut of_table = others.filter_map(|(_, owner)| owner.rows.get(&table));
-        of_table.any(|rows| rows.contains_key(&chunk))
+        let mut of_table = others.flat_map(|(_, owner)| RowLockMode::ALL.map(|mode| owner.rows(mode, table)));
+        of_table.any(|rows| rows.is_some_and(|rows| rows.contains_key(&chunk)))
     }
 }
 
@@ -140,28 +182,48 @@ impl LockOwner {
     ///
     /// # Errors
     /// The transaction that holds one of them.
-    pub(crate) fn try_lock(&self, table: TableId, rows: &RowDeletes) -> Result<(), Holder> {
+    pub(crate) fn try_lock(&self, mode: RowLockMode, table: TableId, rows: &RowDeletes) -> Result<(), Holder> {
         let mut state = self.locks.state.lock();
         for (number, other) in state.owners.iter().filter(|(number, _)| **number != self.number) {
-            if other.rows.get(&table).is_some_and(|held| overlap(held, rows)) {
+            if other.excluding(mode, table).any(|held| overlap(held, rows)) {
                 return Err(Holder { number: *number, end: other.end.clone() });
             }
         }
-        let own = state.owners.get_mut(&self.number).expect("an owner is there until it is dropped");
-        let held = own.rows.entry(table).or_default();
-        for (chunk, rows) in rows {
-            let united = held.get(chunk).map_or_else(|| rows.clone(), |held| held.union(rows));
-            held.insert(*chunk, united);
-        }
+        state.owners.get_mut(&self.number).expect("an owner is there until it is dropped").lock(mode, table, rows);
         Ok(())
     }
 
-    /// The other transaction that has locked a row.
-    pub(crate) fn holder_of(&self, table: TableId, chunk: ChunkId, row: u32) -> Option<Holder> {
+    /// Locks those of these rows that no other transaction holds, and returns them.
+    pub(crate) fn lock_free(&self, mode: RowLockMode, table: TableId, rows: &RowDeletes) -> RowDeletes {
+        let mut state = self.locks.state.lock();
+        let mut free = rows.clone();
+        for (_, other) in state.owners.iter().filter(|(number, _)| **number != self.number) {
+            for held in other.excluding(mode, table) {
+                for (chunk, rows) in &mut free {
+                    if let Some(held) = held.get(chunk).filter(|held| held.first_common(rows).is_some()) {
+                        *rows = rows.difference(held);
+                    }
+                }
+            }
+        }
+        state.owners.get_mut(&self.number).expect("an owner is there until it is dropped").lock(mode, table, &free);
+        free
+    }
+
+    /// The number of rows of a table that others hold so that this one could not lock them; one that several hold may count several times.
+    pub(crate) fn count_held(&self, mode: RowLockMode, table: TableId) -> u64 {
+        let state = self.locks.state.lock();
+        let others = state.owners.iter().filter(|(number, _)| **number != self.number);
+        let held = others.flat_map(|(_, other)| other.excluding(mode, table));
+        held.flat_map(RowDeletes::values).map(|rows| u64::from(rows.count())).sum()
+    }
+
+    /// The other transaction that is about to delete a row.
+    pub(crate) fn deleter_of(&self, table: TableId, chunk: ChunkId, row: u32) -> Option<Holder> {
         let state = self.locks.state.lock();
         let mut others = state.owners.iter().filter(|(number, _)| **number != self.number);
         let holds = |owner: &Owner| {
-            let rows = owner.rows.get(&table).and_then(|rows| rows.get(&chunk));
+            let rows = owner.rows(RowLockMode::Deletion, table).and_then(|rows| rows.get(&chunk));
             rows.is_some_and(|rows| rows.contains(row))
         };
         others.find(|(_, owner)| holds(owner)).map(|(number, owner)| Holder { number: *number, end: owner.end.clone() })
@@ -278,21 +340,62 @@ mod tests {
     }
 
     const TABLE: TableId = TableId(7);
+    const DELETION: RowLockMode = RowLockMode::Deletion;
 
     #[test]
     fn rows_are_locked_by_one_transaction_until_it_ends() {
         let locks = Arc::new(RowLocks::default());
         let (one, other) = (locks.owner(), locks.owner());
-        one.try_lock(TABLE, &rows(&[(1, 5), (2, 6)])).unwrap();
-        other.try_lock(TABLE, &rows(&[(1, 6), (3, 5)])).unwrap();
-        one.try_lock(TABLE, &rows(&[(1, 5), (1, 7)])).unwrap();
-        assert_eq!(other.try_lock(TABLE, &rows(&[(9, 1), (1, 7)])).unwrap_err().number, one.number);
-        other.try_lock(TableId(8), &rows(&[(1, 7)])).unwrap();
+        one.try_lock(DELETION, TABLE, &rows(&[(1, 5), (2, 6)])).unwrap();
+        other.try_lock(DELETION, TABLE, &rows(&[(1, 6), (3, 5)])).unwrap();
+        one.try_lock(DELETION, TABLE, &rows(&[(1, 5), (1, 7)])).unwrap();
+        assert_eq!(other.try_lock(DELETION, TABLE, &rows(&[(9, 1), (1, 7)])).unwrap_err().number, one.number);
+        other.try_lock(DELETION, TableId(8), &rows(&[(1, 7)])).unwrap();
         assert!(locks.is_locked(TABLE, ChunkId(2), None) && locks.is_locked(TABLE, ChunkId(2), Some(&other)));
         assert!(!locks.is_locked(TABLE, ChunkId(2), Some(&one)) && !locks.is_locked(TABLE, ChunkId(9), None));
         drop(one);
-        other.try_lock(TABLE, &rows(&[(1, 7)])).unwrap();
+        other.try_lock(DELETION, TABLE, &rows(&[(1, 7)])).unwrap();
         assert!(!locks.is_locked(TABLE, ChunkId(2), None));
+    }
+
+    #[test]
+    fn locks_in_modes_that_exclude_each_other_are_those_of_one_transaction() {
+        use RowLockMode::{Deletion, Exclusive, Shared};
+        for (held, wanted, is_free) in [
+            (Shared, Shared, true),
+            (Shared, Exclusive, false),
+            (Shared, Deletion, false),
+            (Exclusive, Shared, false),
+            (Exclusive, Exclusive, false),
+            (Deletion, Shared, false),
+            (Deletion, Exclusive, false),
+        ] {
+            let locks = Arc::new(RowLocks::default());
+            let (one, other) = (locks.owner(), locks.owner());
+            one.try_lock(held, TABLE, &rows(&[(1, 5)])).unwrap();
+            assert_eq!(other.try_lock(wanted, TABLE, &rows(&[(1, 5)])).is_ok(), is_free, "{held:?} {wanted:?}");
+            one.try_lock(wanted, TABLE, &rows(&[(1, 6)])).unwrap();
+            assert!(locks.is_locked(TABLE, ChunkId(1), Some(&other)));
+            let about_to_delete = one.locks.state.lock().owners[&one.number].rows(Deletion, TABLE).is_some();
+            assert_eq!(other.deleter_of(TABLE, ChunkId(1), 5).is_some(), held == Deletion);
+            assert_eq!(about_to_delete, [held, wanted].contains(&Deletion));
+        }
+    }
+
+    #[test]
+    fn free_rows_are_locked_and_others_left_out() {
+        let locks = Arc::new(RowLocks::default());
+        let (one, two, third) = (locks.owner(), locks.owner(), locks.owner());
+        one.try_lock(RowLockMode::Exclusive, TABLE, &rows(&[(1, 5), (2, 6)])).unwrap();
+        two.try_lock(RowLockMode::Shared, TABLE, &rows(&[(1, 7)])).unwrap();
+        let wanted = rows(&[(1, 4), (1, 5), (1, 7), (2, 6), (3, 1)]);
+        let held = |rows: &RowDeletes| -> Vec<(u32, u32)> {
+            rows.iter().flat_map(|(chunk, rows)| rows.iter().map(|row| (chunk.0, row))).collect()
+        };
+        assert_eq!(held(&third.lock_free(RowLockMode::Shared, TABLE, &wanted)), [(1, 4), (1, 7), (3, 1)]);
+        assert_eq!(held(&third.lock_free(RowLockMode::Exclusive, TABLE, &wanted)), [(1, 4), (3, 1)]);
+        assert!(one.try_lock(DELETION, TABLE, &rows(&[(1, 4)])).is_err(), "it holds what it has locked");
+        one.try_lock(RowLockMode::Shared, TABLE, &rows(&[(1, 7)])).unwrap();
     }
 
     #[test]
@@ -327,9 +430,10 @@ mod tests {
         let locks = Arc::new(RowLocks::default());
         let owners: Vec<LockOwner> = (0..3).map(|_| locks.owner()).collect();
         for (at, owner) in owners.iter().enumerate() {
-            owner.try_lock(TABLE, &rows(&[(at as u32, 0)])).unwrap();
+            owner.try_lock(DELETION, TABLE, &rows(&[(at as u32, 0)])).unwrap();
         }
-        let wants = |owner: usize, chunk: u32| owners[owner].try_lock(TABLE, &rows(&[(chunk, 0)])).unwrap_err();
+        let wants =
+            |owner: usize, chunk: u32| owners[owner].try_lock(DELETION, TABLE, &rows(&[(chunk, 0)])).unwrap_err();
         let first = owners[0].wait_for(wants(0, 1));
         let second = owners[1].wait_for(wants(1, 2));
         tokio::pin!(first, second);
@@ -338,14 +442,14 @@ mod tests {
         }
         assert!(matches!(owners[2].wait_for(wants(2, 0)).await, Err(StoreError::Deadlock)));
         // An abandoned wait is none.
-        let holder = owners[0].try_lock(TABLE, &rows(&[(2, 0)])).unwrap_err();
+        let holder = owners[0].try_lock(DELETION, TABLE, &rows(&[(2, 0)])).unwrap_err();
         assert_eq!(holder.number, owners[2].number);
         let fourth = locks.owner();
-        fourth.try_lock(TABLE, &rows(&[(4, 0)])).unwrap();
-        let waits = fourth.wait_for(fourth.try_lock(TABLE, &rows(&[(0, 0)])).unwrap_err());
+        fourth.try_lock(DELETION, TABLE, &rows(&[(4, 0)])).unwrap();
+        let waits = fourth.wait_for(fourth.try_lock(DELETION, TABLE, &rows(&[(0, 0)])).unwrap_err());
         drop(waits);
         let fifth = locks.owner();
-        let holder = fifth.try_lock(TABLE, &rows(&[(4, 0)])).unwrap_err();
+        let holder = fifth.try_lock(DELETION, TABLE, &rows(&[(4, 0)])).unwrap_err();
         drop(fourth);
         fifth.wait_for(holder).await.unwrap();
     }

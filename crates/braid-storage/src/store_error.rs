@@ -181,6 +181,12 @@ pub enum StoreError {
     /// Transactions wait for each other's rows; this one was chosen to fail.
     #[error("deadlock detected")]
     Deadlock,
+    /// Another transaction holds a row that a statement wants to lock without waiting.
+    #[error("could not obtain lock on row in relation \"{table}\"")]
+    LockNotAvailable {
+        /// The table.
+        table: String,
+    },
     /// A serializable transaction has read what another one has changed and committed since.
     #[error("could not serialize access due to read/write dependencies among transactions")]
     ReadsChanged,

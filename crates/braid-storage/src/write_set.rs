@@ -13,6 +13,7 @@
 //! | [`schema_edits`] | changes of the schemas |
 //! | [`sequence_edits`] | changes of the sequences |
 //! | [`key_claims`] | the keys of added rows, which no other row has |
+//! | [`row_locking`] | locks of rows that a statement has seen |
 //! | [`row_events`] | the event queue of foreign keys |
 //! | [`references`] | foreign key checks |
 //! | [`key_lookup`] | the rows that have keys of rows that are to be added: ON CONFLICT |
@@ -36,6 +37,7 @@ mod key_lookup;
 mod next_version;
 mod references;
 mod row_events;
+mod row_locking;
 mod schema_edits;
 mod sequence_edits;
 mod table_writes;
@@ -52,11 +54,11 @@ use futures::future::BoxFuture;
 use crate::catalog::{Catalog, NewTable, TableEntry};
 use crate::row_locks::LockOwner;
 use crate::schemas::TableRef;
-use crate::store_shared::{CommitLock, StoreShared};
+use crate::store_shared::StoreShared;
 use crate::table_appender::{AppendedRows, TableAppender, Target};
 use crate::{
-    CheckDef, DeletedRows, ForeignKeyDef, KeyDef, Locked, RowDeletes, Store, StoreError, TableDef, TableVersion,
-    TypeChanges, ViewChanges,
+    CheckDef, DeletedRows, ForeignKeyDef, KeyDef, RowDeletes, Store, StoreError, TableDef, TableVersion, TypeChanges,
+    ViewChanges,
 };
 
 pub use altered_table::AlteredRows;
@@ -66,6 +68,7 @@ use next_version::NextVersion;
 use references::PendingReferences;
 pub use references::{CheckTime, ReferenceKeys, ReferringRows, RowCheck};
 pub use row_events::{RemovedRows, RowEvent};
+pub use row_locking::{RowLocking, RowState};
 use schema_edits::SchemaEdits;
 use sequence_edits::SequenceEdits;
 use table_writes::{Base, TableWrites};
@@ -228,47 +231,6 @@ impl WriteSet {
         writes.altered = altered;
         self.tables.insert(def.id, writes);
         Ok(())
-    }
-
-    /// Locks committed rows of a table, which a statement has seen and is about to delete, until this write set and its clones are
-    /// gone. Waits while other transactions hold some of them.
-    ///
-    /// # Errors
-    /// [`StoreError::Deadlock`], and [`StoreError::UnknownTable`] if the table was dropped.
-    pub fn lock_rows<'a>(
-        &'a mut self,
-        table: TableId,
-        rows: &'a RowDeletes,
-    ) -> BoxFuture<'a, Result<Locked, StoreError>> {
-        Box::pin(async move {
-            if rows.values().all(DeletedRows::is_empty) {
-                return Ok(Locked::AsSeen);
-            }
-            let owner = self.lock_owner();
-            loop {
-                let mut batches = self.shared.group_commit.watch_batches();
-                let holder = {
-                    let lock = CommitLock::acquire(&self.shared).await?;
-                    let newest = lock.catalog();
-                    let unknown = || StoreError::UnknownTable { table: table.to_string() };
-                    let version = newest.by_id(table).ok_or_else(unknown)?;
-                    if version.check_has_rows(rows).is_err() {
-                        drop(lock);
-                        if newest.sequence() > self.shared.snapshot().sequence() {
-                            // The statement would see the rows again, before their deletion is durable.
-                            drop(batches.changed().await);
-                            continue;
-                        }
-                        return Ok(Locked::Changed);
-                    }
-                    match owner.try_lock(table, rows) {
-                        Ok(()) => return Ok(Locked::AsSeen),
-                        Err(holder) => holder,
-                    }
-                };
-                owner.wait_for(holder).await?;
-            }
-        })
     }
 
     /// Deletes rows of a table that `view` has, none of which is deleted there.

@@ -4,7 +4,6 @@
 //! that two of them would change belongs to the first, which is one of the outcomes that PostgreSQL leaves open.
 
 use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
 use arrow::array::{AsArray, BooleanArray, Int64Array};
@@ -12,10 +11,9 @@ use arrow::compute::filter_record_batch;
 use arrow::datatypes::Int64Type;
 use arrow::record_batch::RecordBatch;
 use braid_base::TableId;
-use braid_storage::{
-    AppendedRows, Catalog, DeletedRows, PRIVATE_CHUNKS, RowDeletes, RowId, TableAppender, TableDef, TableVersion,
-};
+use braid_storage::{AppendedRows, Catalog, TableAppender, TableDef, TableVersion};
 
+use super::found_rows::FoundRows;
 use super::referential_actions::enforce;
 use super::replaced_rows::ReplacedRows;
 use crate::EngineError;
@@ -40,7 +38,7 @@ impl Changes {
     /// gone: others have merged it.
     pub fn find(&mut self, snapshot: &Catalog, def: &Arc<TableDef>, batch: RecordBatch) -> Option<RecordBatch> {
         let version = snapshot.by_id(def.id)?;
-        self.of(def).found.add(version, batch)
+        add_found(&mut self.of(def).found, version, batch)
     }
 
     /// Notes that rows take the places of others, by the identities of these, so that foreign keys can follow. They are
@@ -102,34 +100,15 @@ pub(crate) async fn add_rows(context: &StatementContext, appender: TableAppender
     Ok(row_count)
 }
 
-/// The rows of a table that were found.
-#[derive(Default)]
-struct FoundRows {
-    committed: RowDeletes,
-    own: RowDeletes,
-}
-
-impl FoundRows {
-    fn add(&mut self, version: &TableVersion, batch: RecordBatch) -> Option<RecordBatch> {
-        let numbers = batch.column(0).as_primitive::<Int64Type>().clone();
-        let mut is_new = Vec::with_capacity(numbers.len());
-        for number in numbers.values() {
-            let RowId { chunk, row } = RowId::of_number(*number).expect("scans number rows so");
-            let rows = if chunk.0 < PRIVATE_CHUNKS { &mut self.committed } else { &mut self.own };
-            let rows = match rows.entry(chunk) {
-                Entry::Occupied(entry) => entry.into_mut(),
-                Entry::Vacant(entry) => {
-                    let known = version.chunks.iter().find(|known| known.id == chunk)?;
-                    entry.insert(DeletedRows::none(known.row_count))
-                }
-            };
-            is_new.push(rows.insert(row));
-        }
-        match is_new.iter().all(|is_new| *is_new) {
-            true => Some(batch),
-            false => {
-                Some(filter_record_batch(&batch, &BooleanArray::from(is_new)).expect("a mask has a value for each row"))
-            }
+/// Notes the rows of a batch, whose first column has their identities, as [`Changes::find`].
+fn add_found(found: &mut FoundRows, version: &TableVersion, batch: RecordBatch) -> Option<RecordBatch> {
+    let numbers = batch.column(0).as_primitive::<Int64Type>().clone();
+    let is_new = numbers.values().iter().map(|number| found.insert(version, *number));
+    let is_new: Vec<bool> = is_new.collect::<Option<_>>()?;
+    match is_new.iter().all(|is_new| *is_new) {
+        true => Some(batch),
+        false => {
+            Some(filter_record_batch(&batch, &BooleanArray::from(is_new)).expect("a mask has a value for each row"))
         }
     }
 }

@@ -1,4 +1,4 @@
-//! INSERT, UPDATE and DELETE.
+//! INSERT, UPDATE, DELETE, MERGE, and SELECT … FOR UPDATE.
 //!
 //! | module | contents |
 //! |---|---|
@@ -11,6 +11,8 @@
 //! | [`changed_rows`] | the rows that UPDATE and DELETE change: found, deleted, added again |
 //! | [`changes`] | what a statement changes, until it is kept |
 //! | [`referential_actions`], [`replaced_rows`] | FOREIGN KEY: what follows from changed rows |
+//! | [`locking_query`], [`locked_relations`] | SELECT … FOR UPDATE |
+//! | [`found_rows`] | the rows of a table that a statement has found |
 //! | [`new_values`] | SET: the new values of rows |
 //! | [`values`] | `VALUES (…), (…)` of literals and parameters, without a plan |
 //! | [`assignment`] | conversion of rows to the columns of a table |
@@ -24,9 +26,12 @@ mod changed_rows;
 mod changes;
 pub(crate) mod defaults;
 mod delete;
+mod found_rows;
 pub(crate) mod generated_columns;
 mod identities;
 mod insert;
+mod locked_relations;
+mod locking_query;
 mod merge;
 mod merge_expressions;
 mod new_values;

@@ -137,7 +137,7 @@ impl Conflicts {
                 None => None,
             };
             if changes.make(context).await? {
-                context.release_keys();
+                context.release_locks();
                 return Ok(Changed { count, returned });
             }
             if context.has_fixed_snapshot() {

@@ -1,4 +1,5 @@
-//! Statements whose WITH changes rows: `WITH d AS (DELETE … RETURNING …) INSERT … SELECT … FROM d`, and those whose RETURNING reads WITH.
+//! Statements whose WITH changes rows: `WITH d AS (DELETE … RETURNING …) INSERT … SELECT … FROM d`, those whose RETURNING reads WITH, and
+//! queries that lock rows.
 //!
 //! The queries of WITH run one after the other, each to its end whether something reads its rows or not, but for a query that changes
 //! nothing and that nothing reads. Their rows are kept, and are tables of the parts behind them. All parts read the snapshot that the statement
@@ -11,13 +12,14 @@ use sqlparser::ast::{Cte, Delete, Insert, Query, SetExpr, Statement as Syntax, U
 
 use super::changed_rows::{ATTEMPTS_MAX, Changed, Part, concurrent_update, query_of_text};
 use super::changes::Changes;
+use super::locking_query::LockingQuery;
 use super::part_types::{as_prepared, note_types};
 use super::{delete, insert, update};
 use crate::bound_parameters::{BoundParameters, declared_types};
 use crate::front_end::{self, DescribedPart, PartQuery, ReturnedRows, StatementFacts, StatementTables};
 use crate::interrupt::Interrupt;
 use crate::names::fold;
-use crate::statement::RelationNames;
+use crate::statement::{RelationNames, is_locking_subquery};
 use crate::statement_context::StatementContext;
 use crate::{EngineError, Outcome, ParameterType, Prepared, Statement};
 
@@ -52,6 +54,7 @@ pub(crate) async fn execute(
     check_overriding(statement)?;
     for _ in 0..ATTEMPTS_MAX {
         if let Some((answer, tag)) = attempt(context, statement, query, parameters).await? {
+            context.release_locks();
             return Ok(answer.outcome(context, interrupt, tag));
         }
         if context.has_fixed_snapshot() {
@@ -89,10 +92,10 @@ async fn attempt(
                 front_end::describe_part(context, statement, query, &tables, &declared).await?;
                 continue;
             }
-            PartSyntax::Query => {
-                let given = (&tables, parameters);
-                Some(ReturnedRows::of_query(context, statement, &common.query, given).await?)
-            }
+            PartSyntax::Query => match run_query(part, &common.query).await.map_err(|error| common.explained(error))? {
+                Some(rows) => Some(rows),
+                None => return Ok(None),
+            },
             syntax => match run(part, syntax, &mut changes).await? {
                 Some(changed) => changed.returned,
                 None => return Ok(None),
@@ -115,17 +118,25 @@ async fn attempt(
         PartSyntax::Delete(..) => "DELETE",
     };
     let answer = match syntax {
-        PartSyntax::Query => {
-            let own = without_with(query);
-            let rows = ReturnedRows::of_query(context, statement, &own, (&tables, parameters)).await?;
-            Changed { count: 0, returned: Some(rows) }
-        }
+        PartSyntax::Query => match run_query(part, &without_with(query)).await? {
+            Some(rows) => Changed { count: 0, returned: Some(rows) },
+            None => return Ok(None),
+        },
         syntax => match run(part, syntax, &mut changes).await? {
             Some(changed) => changed,
             None => return Ok(None),
         },
     };
     Ok(changes.make(context).await?.then_some((answer, tag)))
+}
+
+/// Runs a query; `None` if it locks rows, and others have changed some of them meanwhile.
+async fn run_query(part: Part<'_>, query: &Query) -> Result<Option<ReturnedRows>, EngineError> {
+    let Part { context, statement, parameters, tables } = part;
+    match LockingQuery::of(context, query, tables)? {
+        Some(locking) => locking.run(part).await,
+        None => ReturnedRows::of_query(context, statement, query, (tables, parameters)).await.map(Some),
+    }
 }
 
 /// Runs a part that changes rows; `None` if others have changed some of them meanwhile.
@@ -151,7 +162,8 @@ pub(crate) async fn prepare(
     let both = (context, statement);
     for common in CommonQuery::all_of(query)? {
         common.hide_names(&mut tables);
-        let described = describe(both, &common.query, common.query.with.as_ref(), &tables, &mut types).await?;
+        let described = describe(both, &common.query, common.query.with.as_ref(), &tables, &mut types).await;
+        let described = described.map_err(|error| common.explained(error))?;
         match described.rows {
             Some((columns, _)) => {
                 let (columns, rows) = columns.table(&common.name, &common.columns)?;
@@ -173,7 +185,10 @@ async fn describe(
     types: &mut Vec<Option<SqlType>>,
 ) -> Result<DescribedPart, EngineError> {
     let described = match PartSyntax::of(&query.body, with)? {
-        PartSyntax::Query => front_end::describe_part(both.0, both.1, PartQuery::Rows(query), tables, types).await?,
+        PartSyntax::Query => match LockingQuery::of(both.0, query, tables)? {
+            Some(locking) => locking.describe(both, tables, types).await?,
+            None => front_end::describe_part(both.0, both.1, PartQuery::Rows(query), tables, types).await?,
+        },
         PartSyntax::Insert(with, insert) => insert::describe(both, (with, insert), tables, types).await?,
         PartSyntax::Update(with, update) => update::describe(both, (with, update), tables, types).await?,
         PartSyntax::Delete(with, delete) => delete::describe(both, (with, delete), tables, types).await?,
@@ -223,6 +238,17 @@ impl CommonQuery {
         }
         queries.reverse();
         Ok(queries)
+    }
+
+    /// The error of a query that locks rows and was read where it could see the rows of other queries.
+    fn explained(&self, error: EngineError) -> EngineError {
+        match error.state() {
+            SqlState::UndefinedColumn | SqlState::UndefinedTable if is_locking_subquery(&self.name) => {
+                let message = "row locks in a subquery that reads rows of the query around it are not supported";
+                EngineError::unsupported(message).with_detail(error.message())
+            }
+            _ => error,
+        }
     }
 
     fn hide_names(&self, tables: &mut StatementTables) {

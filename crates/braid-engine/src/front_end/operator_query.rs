@@ -11,6 +11,7 @@ use braid_plan::planning::{plan as build, rewritten};
 use braid_plan::values::Form;
 use braid_sql::binder::precedence::rebind_all;
 use braid_sql::binder::{AssignedColumn, ReturnedRows, Statement as BoundStatement, VaryingKind, VaryingLiteral};
+use braid_sql::syntax::LockStrength;
 use braid_sql::{Expression, SqlError, SqlType, Value};
 use braid_storage::TableDef;
 use futures::{StreamExt, stream};
@@ -249,6 +250,8 @@ pub(super) struct QuerySource {
     pub stored_in: Option<Arc<[AssignedColumn]>>,
     /// RETURNING of the statement.
     pub returning: Option<Arc<ReturningList>>,
+    /// The strength of the locks on the rows that the query reads.
+    pub locking: Option<LockStrength>,
     /// The tables of the statement.
     pub tables: StatementTables,
 }
@@ -263,7 +266,7 @@ impl QuerySource {
     /// No query but RETURNING.
     pub fn of_list(statement: &Statement, list: &Arc<ReturningList>, tables: StatementTables) -> Self {
         let other = Some((Arc::from(statement.origin()), Arc::new(list.no_query())));
-        Self { other, stored_in: None, returning: Some(list.clone()), tables }
+        Self { other, returning: Some(list.clone()), tables, ..Self::default() }
     }
 
     /// The text in which places count, and the query as it is bound. That of a statement is rebound when it is parsed.
@@ -411,9 +414,10 @@ fn plan_over(
         }
         let binder = binding.binder();
         source.returning.iter().for_each(|list| binder.note_returning(&list.syntax));
-        let bound = match &source.stored_in {
-            Some(columns) => binder.assigned_query(&query, columns),
-            None => binder.whole_query(&query),
+        let bound = match (&source.stored_in, source.locking) {
+            (Some(columns), _) => binder.assigned_query(&query, columns),
+            (None, Some(strength)) => binder.locking_query(&query, strength),
+            (None, None) => binder.whole_query(&query),
         };
         let inputs = binding.literal_inputs();
         if let Some(literal) = binding.looked_at() {

@@ -56,6 +56,14 @@ impl RowColumns {
         Self { columns: query.columns.clone(), forms: query.forms.clone() }
     }
 
+    /// The same without its last columns.
+    pub(super) fn without_last(mut self, count: usize) -> Self {
+        let left = self.columns.len() - count;
+        self.columns.truncate(left);
+        self.forms.truncate(left);
+        self
+    }
+
     /// A table of such rows, whose first columns have these names.
     ///
     /// # Errors
@@ -118,6 +126,15 @@ impl ReturnedQuery {
 }
 
 impl ReturnedRows {
+    pub(super) fn new(rows: KeptRows, shown: ShownColumns, columns: RowColumns) -> Self {
+        Self { rows, shown, columns }
+    }
+
+    /// The rows as operators make them; `None` if they are too many for memory.
+    pub fn in_memory(&self) -> Option<Vec<RecordBatch>> {
+        self.rows.in_memory()
+    }
+
     /// Runs a query that is a part of a statement.
     pub async fn of_query(
         context: &StatementContext,

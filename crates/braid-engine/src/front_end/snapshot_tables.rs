@@ -22,7 +22,7 @@ use super::computed_tables;
 use super::server_facts::StatementServer;
 use super::statement_tables::StatementTables;
 use super::view_tables::{REFRESHED_SCHEMA, check_populated, entry_of_refreshed, entry_of_view};
-use braid_sql::tables::{RETURNED_ROWS, schema_of_changed_table};
+use braid_sql::tables::{RETURNED_ROWS, schema_of_identified_table};
 
 use crate::error_mapping::sql_error;
 use crate::rows::KeptTable;
@@ -68,14 +68,14 @@ impl SnapshotTables {
             let view = self.snapshot.view(name);
             return Ok(view.map(|view| Arc::new(entry_of_refreshed(&self.snapshot, view))));
         }
-        let changed = schema_of_changed_table(schema).map(SchemaId);
-        let of_users = match changed {
+        let identified = schema_of_identified_table(schema).map(SchemaId);
+        let of_users = match identified {
             Some(id) => Some(id),
             None => self.context.schema_of_users(&self.snapshot, schema).map_err(sql_error)?,
         };
         if let Some(id) = of_users {
             let Some(version) = self.snapshot.table_in(id, name) else {
-                let view = self.snapshot.view_in(id, name).filter(|_| changed.is_none());
+                let view = self.snapshot.view_in(id, name).filter(|_| identified.is_none());
                 let view = view.map(|view| Arc::new(entry_of_view(&self.snapshot, view)));
                 return Ok(view.or_else(|| self.sequence(id, name)));
             };

@@ -38,6 +38,11 @@ impl StatementTables {
         self.snapshot.is_some()
     }
 
+    /// Whether a name is that of one of them.
+    pub fn has(&self, name: &str) -> bool {
+        self.named.iter().any(|named| named.name == name)
+    }
+
     /// Adds rows under a name.
     pub fn add(&mut self, name: String, columns: Vec<TableColumn>, rows: Arc<KeptTable>) {
         self.named.push(NamedRows { name, rows: Ok((columns, rows)) });

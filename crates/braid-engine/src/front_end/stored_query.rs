@@ -13,6 +13,7 @@ use braid_storage::{ColumnDef, ColumnType};
 use futures::StreamExt;
 use sqlparser::ast::{Ident, Query};
 
+use super::locked_query::LockedSyntax;
 use super::operator_query::{QuerySource, StartedQuery, lowered, plan_source, start};
 use super::returned_query::{ReturnedQuery, RowColumns};
 use super::returning::ReturningList;
@@ -79,7 +80,7 @@ impl StoredIn {
     fn source(&self, statement: &Statement) -> QuerySource {
         let other = self.rows.as_ref().map(|rows| (Arc::from(statement.origin()), rows.clone()));
         let (stored_in, tables) = (Some(self.columns.clone()), self.tables.clone());
-        QuerySource { other, stored_in, returning: self.returning.clone(), tables }
+        QuerySource { other, stored_in, returning: self.returning.clone(), tables, locking: None }
     }
 }
 
@@ -155,6 +156,13 @@ pub(crate) struct DescribedPart {
 }
 
 impl DescribedPart {
+    /// The same without the last columns of its rows.
+    fn without_last(self, count: usize) -> Result<Self, EngineError> {
+        let Some((columns, schema)) = self.rows else { return Ok(self) };
+        let left: Vec<usize> = (0..schema.fields().len() - count).collect();
+        Ok(Self { rows: Some((columns.without_last(count), Arc::new(schema.project(&left)?))), ..self })
+    }
+
     fn into_prepared(self) -> Prepared {
         let parameter_types = self.parameter_types.into_iter().map(ParameterType::of).collect();
         Prepared { parameter_types, schema: self.rows.map(|(_, schema)| schema) }
@@ -165,6 +173,8 @@ impl DescribedPart {
 pub(crate) enum PartQuery<'a> {
     /// A query.
     Rows(&'a Query),
+    /// A query that locks rows.
+    Locked(&'a LockedSyntax),
     /// The query of a statement that writes.
     Stored(&'a StoredIn),
     /// RETURNING of a statement without a query.
@@ -181,6 +191,10 @@ pub(crate) async fn describe_part(
 ) -> Result<DescribedPart, EngineError> {
     let source = match part {
         PartQuery::Rows(query) => QuerySource::of_part(statement, query, tables.clone()),
+        PartQuery::Locked(syntax) => {
+            let described = describe_source(context, statement, syntax.source(statement, tables), declared).await?;
+            return described.without_last(syntax.id_count);
+        }
         PartQuery::Stored(stored_in) => QuerySource { tables: tables.clone(), ..stored_in.source(statement) },
         PartQuery::Listed(list) => QuerySource::of_list(statement, list, tables.clone()),
     };

@@ -73,6 +73,13 @@ impl ShownColumns {
         Self { columns: columns.into(), made: Arc::new(Schema::new(made)), sent: Arc::new(Schema::new(sent)) }
     }
 
+    /// The same without its last columns.
+    pub fn without_last(self, count: usize) -> Self {
+        let left = self.columns.len() - count;
+        let first = |schema: &SchemaRef| Arc::new(Schema::new(schema.fields()[..left].to_vec()));
+        Self { columns: self.columns[..left].into(), made: first(&self.made), sent: first(&self.sent) }
+    }
+
     /// Rows of the operators as the client gets them.
     ///
     /// # Errors

@@ -237,7 +237,8 @@ impl<'a> Call<'a> {
 impl NamedStatement {
     /// What EXECUTE executes: a query, or a statement that writes.
     fn executable(&self) -> Result<&Statement, EngineError> {
-        let executable = |inner: &&Statement| inner.kind() == StatementKind::Query || inner.kind().writes();
+        let is_query = |kind| matches!(kind, StatementKind::Query | StatementKind::LockingQuery);
+        let executable = |inner: &&Statement| is_query(inner.kind()) || inner.kind().writes();
         self.statement().filter(executable).ok_or_else(|| {
             EngineError::unsupported("EXECUTE of statements that neither read nor write tables is not supported")
         })

@@ -10,6 +10,7 @@ use super::comment_statement::CommentStatement;
 use super::constraint_statement::ConstraintStatement;
 use super::copy_statement::{CopyStatement, CopySubject};
 use super::kind::has_changes_in_with;
+use super::locking_queries::{in_with, locks_rows};
 use super::maintenance_statement::MaintenanceStatement;
 use super::merge_statement::parse_merge;
 use super::prepare_statement::{PrepareStatement, parse_execute};
@@ -98,10 +99,18 @@ impl Command {
         }
     }
 
-    /// The query, if it runs in parts: its WITH changes rows, or is read by RETURNING.
+    /// The same with its locking subqueries in WITH.
+    pub(super) fn with_locking_queries(self) -> Self {
+        match self {
+            Self::Sql(statement) => Self::Sql(in_with(statement)),
+            other => other,
+        }
+    }
+
+    /// The query, if it runs in parts: its WITH changes rows, or is read by RETURNING, or it locks rows.
     pub fn query_in_parts(&self) -> Option<&ast::Query> {
         match self {
-            Self::Sql(ast::Statement::Query(query)) if has_changes_in_with(query) => Some(query),
+            Self::Sql(ast::Statement::Query(query)) if has_changes_in_with(query) || locks_rows(query) => Some(query),
             Self::Sql(ast::Statement::Query(query)) => {
                 let items = self.returning().unwrap_or_default();
                 query.with.as_ref().filter(|with| reads_common_table(items, with)).map(|_| &**query)

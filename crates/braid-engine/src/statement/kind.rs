@@ -4,6 +4,7 @@ use sqlparser::ast;
 
 use super::command::Command;
 use super::constraint_statement::ConstraintStatement;
+use super::locking_queries::locks_rows;
 use super::sequence_statement::SequenceStatement;
 use super::view_statement::ViewStatement;
 
@@ -24,6 +25,8 @@ pub enum StatementKind {
     Merge,
     /// SELECT whose WITH changes rows.
     ChangingQuery,
+    /// A query that locks rows, itself or in its WITH: FOR UPDATE and the like. Answers rows.
+    LockingQuery,
     /// COPY … FROM.
     CopyFrom,
     /// COPY … TO.
@@ -185,7 +188,13 @@ impl StatementKind {
     pub fn reads_tables(self) -> bool {
         matches!(
             self,
-            Self::Query | Self::Explain | Self::CopyTo | Self::CreateTable | Self::CreateView | Self::RefreshView
+            Self::Query
+                | Self::LockingQuery
+                | Self::Explain
+                | Self::CopyTo
+                | Self::CreateTable
+                | Self::CreateView
+                | Self::RefreshView
         )
     }
 
@@ -213,6 +222,7 @@ fn kind_of_query(query: &ast::Query) -> StatementKind {
         ast::SetExpr::Delete(_) => StatementKind::Delete,
         ast::SetExpr::Merge(_) => StatementKind::Unsupported,
         _ if has_changes_in_with(query) => StatementKind::ChangingQuery,
+        _ if locks_rows(query) => StatementKind::LockingQuery,
         _ => StatementKind::Query,
     }
 }
@@ -241,6 +251,10 @@ mod tests {
             ("values (1), (2)", Query),
             ("table t", Query),
             ("with a as (select 1) select * from a", Query),
+            ("select 1 for update", LockingQuery),
+            ("with a as (select 1 for no key update) table a", LockingQuery),
+            ("select (select 1 for share)", LockingQuery),
+            ("update t set a = (select 1 for key share)", Update),
             ("explain analyze select 1", Explain),
             ("insert into t select 1", Insert),
             ("copy t from stdin", CopyFrom),

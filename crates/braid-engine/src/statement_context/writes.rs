@@ -178,8 +178,8 @@ impl StatementContext {
         Ok(self.database().store().write_set().read_rows(version, rows).await?)
     }
 
-    /// Unlocks the keys of a statement that has changed nothing, unless its transaction goes on.
-    pub fn release_keys(&self) {
+    /// Gives back the locks of a statement that has changed nothing, unless its transaction goes on.
+    pub fn release_locks(&self) {
         let mut state = self.shared.state.lock();
         if !state.is_in_transaction() && !state.transaction.has_writes() {
             drop(state.transaction.take_writes());

@@ -1,24 +1,11 @@
 //! Foreign keys between sessions: who waits for whom, what is left after many of them, and after a restart.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use braid_base::{Random, SeededRandom};
 use braid_engine::Session;
 
-use crate::test_db::{TestDb, run};
-
-/// Longer than a statement that does not wait takes.
-const SOON: Duration = Duration::from_millis(100);
-
-/// Runs a statement that waits for another session until `ends` has run; returns its answer.
-async fn waits(session: &Session, sql: &str, ends: impl Future<Output = ()>) -> Result<String, String> {
-    let mut waiting = Box::pin(run(session, sql));
-    assert!(tokio::time::timeout(SOON, &mut waiting).await.is_err(), "it waits: {sql}");
-    ends.await;
-    let answer = tokio::time::timeout(Duration::from_secs(30), waiting).await.unwrap();
-    answer.map_err(|error| error.sqlstate().to_owned())
-}
+use crate::test_db::{SOON, TestDb, run, waits};
 
 async fn related(action: &str) -> (TestDb, Session) {
     let db = TestDb::new().await;

@@ -1,26 +1,13 @@
 //! Enforced keys between sessions: who waits for whom, what ON CONFLICT sees, and what errors say.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use braid_engine::Session;
 
-use crate::test_db::{TestDb, run};
-
-/// Longer than a statement that does not wait takes.
-const SOON: Duration = Duration::from_millis(100);
+use crate::test_db::{TestDb, run, waits};
 
 async fn state(session: &Session, sql: &str) -> String {
     run(session, sql).await.unwrap_err().sqlstate().to_owned()
-}
-
-/// Runs a statement that waits for another session until `ends` has run; returns its answer.
-async fn waits(session: &Session, sql: &str, ends: impl Future<Output = ()>) -> Result<String, String> {
-    let mut waiting = Box::pin(run(session, sql));
-    assert!(tokio::time::timeout(SOON, &mut waiting).await.is_err(), "it waits: {sql}");
-    ends.await;
-    let answer = tokio::time::timeout(Duration::from_secs(30), waiting).await.unwrap();
-    answer.map_err(|error| error.sqlstate().to_owned())
 }
 
 async fn keyed() -> (TestDb, Session) {

@@ -25,6 +25,7 @@ mod prepared_statements;
 mod queries;
 mod result_cache;
 mod returning;
+mod row_locks;
 mod schemas;
 mod sequences;
 mod sessions;

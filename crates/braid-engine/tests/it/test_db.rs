@@ -15,6 +15,9 @@ use futures::StreamExt;
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
+/// Longer than a statement that does not wait takes.
+pub const SOON: Duration = Duration::from_millis(100);
+
 /// A database that vanishes with the test.
 pub struct TestDb {
     pub dir: TempDir,
@@ -98,6 +101,15 @@ pub async fn run(session: &Session, sql: &str) -> Result<String, EngineError> {
         }
     }
     Ok(printed)
+}
+
+/// Runs a statement that waits for another session until `ends` has run; returns its answer.
+pub async fn waits(session: &Session, sql: &str, ends: impl Future<Output = ()>) -> Result<String, String> {
+    let mut waiting = Box::pin(run(session, sql));
+    assert!(tokio::time::timeout(SOON, &mut waiting).await.is_err(), "it waits: {sql}");
+    ends.await;
+    let answer = tokio::time::timeout(Duration::from_secs(30), waiting).await.unwrap();
+    answer.map_err(|error| error.sqlstate().to_owned())
 }
 
 /// Runs a statement: rows as `1|a` lines, otherwise the tag.

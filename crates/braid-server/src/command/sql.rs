@@ -103,6 +103,7 @@ async fn run_statement(client: &Client, statement: &Statement, format: OutputFor
         statement.kind(),
         StatementKind::Query
             | StatementKind::ChangingQuery
+            | StatementKind::LockingQuery
             | StatementKind::Execute
             | StatementKind::Explain
             | StatementKind::Show

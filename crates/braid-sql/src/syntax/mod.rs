@@ -12,6 +12,7 @@
 //! | [`frame_exclusions`] | EXCLUDE in frames |
 //! | [`joins`] | joins on the right side of joins, names of joins |
 //! | [`operands`], [`operators`] | what sqlparser reads otherwise than PostgreSQL |
+//! | [`row_locks`] | locking clauses |
 //! | [`rows_from`] | ROWS FROM |
 //! | [`samples`] | TABLESAMPLE |
 //! | [`set_columns`] | the columns that ON DELETE SET NULL sets |
@@ -32,6 +33,7 @@ mod identity_options;
 mod joins;
 mod operands;
 mod operators;
+mod row_locks;
 mod rows_from;
 mod samples;
 mod set_columns;
@@ -56,6 +58,7 @@ pub use frame_exclusions::excluded;
 pub use joins::join_name;
 pub use operands::{ROW, VARIADIC};
 pub use operators::SYMMETRIC;
+pub use row_locks::{LockStrength, LockWait, LockingClause, locking_clauses};
 pub use rows_from::is_rows_from;
 pub use samples::{SampleSyntax, sample_of};
 pub use set_columns::set_columns;

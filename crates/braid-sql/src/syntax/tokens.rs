@@ -10,6 +10,7 @@
 //! - A computed number of rows in FETCH (`fetch_counts`), ROWS FROM (`rows_from`), definitions of columns
 //!   (`column_definitions`), joins on the right side of joins and names of joins
 //!   (`joins`) become what the parser reads.
+//! - Locking clauses have one name, and LIMIT before them (`row_locks`).
 //! - TABLESAMPLE has a call behind it (`samples`).
 //! - DROP EXPRESSION and changes of identity columns are defaults (`column_changes`).
 //! - `t.*` is a column where an expression stands (`whole_rows`).
@@ -43,6 +44,7 @@ pub fn postgresql_tokens(tokens: Vec<TokenWithSpan>) -> Result<Vec<TokenWithSpan
         read.push(token)?;
     }
     let tokens = super::frame_exclusions::in_names(super::spellings::spelt_out(read.done));
+    let tokens = super::row_locks::as_names(tokens);
     let tokens = super::column_changes::as_defaults(super::identity_options::in_order(tokens));
     let tokens = super::table_likes::as_columns(super::set_columns::as_marks(tokens));
     let tokens = super::samples::as_calls(super::column_definitions::with_names(tokens));

@@ -26,9 +26,11 @@ pub trait Walk {
     fn leave_expression(&mut self, _expression: &Expr) {}
 }
 
-/// What is made of the expressions of a tree: on entering before those within, on leaving after them.
+/// What is made of the expressions and queries of a tree: on entering before those within, on leaving after them.
 #[expect(missing_docs, reason = "each is the event that its name says")]
 pub trait Rewrite {
+    fn enter_query(&mut self, _query: &mut Query) {}
+    fn leave_query(&mut self, _query: &mut Query) {}
     fn enter_expression(&mut self, _expression: &mut Expr) {}
     fn leave_expression(&mut self, _expression: &mut Expr) {}
 }
@@ -93,6 +95,8 @@ impl VisitorMut for Rewriting<'_> {
     type Break = ();
 
     events! {
+        pre_visit_query(&mut Query) is enter_query,
+        post_visit_query(&mut Query) is leave_query,
         pre_visit_expr(&mut Expr) is enter_expression,
         post_visit_expr(&mut Expr) is leave_expression,
     }

@@ -54,6 +54,7 @@ const NAMES_AFTER_AS: &[Keyword] = &[
     Keyword::CREATE,
     Keyword::DAY,
     Keyword::FILTER,
+    Keyword::FOR,
     Keyword::GRANT,
     Keyword::HOUR,
     Keyword::MINUTE,

@@ -214,7 +214,7 @@ impl Claim<'_> {
     /// # Errors
     /// When there is none.
     async fn wait_for_deletion(&self, keys: &KeyRun, found: KeyMatch) -> Result<(), StoreError> {
-        match self.owner.holder_of(self.def.id, found.chunk, found.row) {
+        match self.owner.deleter_of(self.def.id, found.chunk, found.row) {
             Some(holder) => self.owner.wait_for(holder).await,
             None => Err(self.duplicate(keys.key(found.key_at))),
         }

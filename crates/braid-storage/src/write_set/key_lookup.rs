@@ -230,7 +230,7 @@ enum Attempt {
 
 /// The other transaction that is about to delete a row.
 fn deleter(def: &TableDef, owner: &LockOwner, found: &KeyMatch) -> Option<Holder> {
-    (found.chunk.0 < PRIVATE_CHUNKS).then(|| owner.holder_of(def.id, found.chunk, found.row)).flatten()
+    (found.chunk.0 < PRIVATE_CHUNKS).then(|| owner.deleter_of(def.id, found.chunk, found.row)).flatten()
 }
 
 fn keys_of_rows(run: &KeyRun, row_count: usize) -> Vec<Option<Box<[u8]>>> {

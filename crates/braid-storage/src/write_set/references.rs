@@ -130,7 +130,7 @@ impl ReferenceKeys {
         Self { keys: Arc::new(self.keys.only(|at| !is_other[at])), ..self }
     }
 
-    fn lock_id(&self) -> KeyId {
+    pub(super) fn lock_id(&self) -> KeyId {
         lock_id(&self.reference.key)
     }
 }

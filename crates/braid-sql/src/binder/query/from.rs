@@ -17,7 +17,9 @@ use crate::expression::{Expression, Node};
 use crate::pg_catalog::TypeId;
 use crate::relation::{ColumnId, Expansion, JoinKind, Output, Query, Relation, SetFunctionCall, TableScan};
 use crate::syntax::{is_no_table_name, is_rows_from, is_unnamed, join_name};
-use crate::tables::{NamedColumn, ROW_IDS, is_common_rows, schema_of_changed_table};
+use crate::tables::{
+    LOCKED_TABLE_SCHEMA, NamedColumn, ROW_IDS, is_common_rows, row_ids_of_locked, schema_of_identified_table,
+};
 use crate::values::Value;
 use crate::{SqlError, SqlState, SqlType};
 
@@ -380,15 +382,16 @@ impl Binder<'_> {
             },
         };
         let mut names = vec![self.aliased(names, alias)?];
-        if schema.and_then(schema_of_changed_table).is_some() {
+        if let Some(schema) = schema.filter(|schema| schema_of_identified_table(schema).is_some()) {
             let sql_type = SqlType::of(TypeId::INT8);
             let id = self.new_column(ROW_IDS, sql_type);
             scan.columns.push(id);
-            let row_ids = vec![ScopeColumn { name: ROW_IDS.to_owned(), id, sql_type }];
-            names.push(ScopeRelation {
-                has_visible_columns: false,
-                ..ScopeRelation::named(ROW_IDS.to_owned(), row_ids)
-            });
+            let name = match schema.starts_with(LOCKED_TABLE_SCHEMA) {
+                true => row_ids_of_locked(names[0].name.as_deref().unwrap_or_default()),
+                false => ROW_IDS.to_owned(),
+            };
+            let row_ids = vec![ScopeColumn { name: name.clone(), id, sql_type }];
+            names.push(ScopeRelation { has_visible_columns: false, ..ScopeRelation::named(name, row_ids) });
         }
         Ok(FromItem { relation: Relation::Table(scan), names })
     }

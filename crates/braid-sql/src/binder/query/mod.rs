@@ -6,6 +6,7 @@
 //! | [`select`] | one SELECT: its clauses in order |
 //! | [`select_list`] | the expressions of the select list, `*` |
 //! | [`from`] | tables, functions and joins |
+//! | [`locking`] | which queries may lock the rows that they read |
 //! | [`grouping`] | GROUP BY, grouping sets, and what may stand above them |
 //! | [`ordering`] | ORDER BY, DISTINCT ON, LIMIT |
 //! | [`set_operations`] | UNION, INTERSECT, EXCEPT, VALUES |
@@ -32,6 +33,7 @@ mod clauses;
 mod common_tables;
 mod from;
 mod grouping;
+mod locking;
 mod nested_sets;
 mod ordering;
 mod output_names;
