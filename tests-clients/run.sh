@@ -1,7 +1,7 @@
 #!/bin/sh
-# Real clients against the built server: psql, psycopg, JDBC. Prints one line for each client and fails with the first.
+# Real clients against the built server: psql, pg_dump, psycopg, JDBC. Prints one line for each client and fails with the first.
 #
-#   cargo build -p braid-server && tests-clients/run.sh [psql|psycopg|jdbc]...
+#   cargo build -p braid-server && tests-clients/run.sh [psql|pg_dump|psycopg|jdbc]...
 #
 # BRAID is the binary (default: the newest of the debug and release builds); BRAID_CLIENTS_DIR keeps what is fetched
 # once (a Python environment with psycopg, the JDBC driver). A client that cannot be had here is named and skipped,
@@ -17,14 +17,14 @@ if [ ! -x "$braid" ]; then
 fi
 mkdir -p "$cache"
 work=$(mktemp -d)
-server=
+server= restored=
 stop() {
-    if [ -n "$server" ]; then
-        kill "$server" 2>/dev/null || true
+    for started in $server $restored; do
+        kill "$started" 2>/dev/null || true
         # A signal may be lost between fork and exec; nothing here is worth waiting for.
         sleep 1
-        kill -KILL "$server" 2>/dev/null || true
-    fi
+        kill -KILL "$started" 2>/dev/null || true
+    done
     rm -rf "$work"
 }
 trap stop EXIT INT TERM
@@ -73,6 +73,20 @@ run_psql() {
     echo "psql: ok"
 }
 
+run_pg_dump() {
+    for program in psql pg_dump pg_restore; do
+        command -v $program >/dev/null || { missing pg_dump "$program is not installed"; return; }
+    done
+    start restored
+    restored=$server RESTORED=$PGPORT
+    start dumped
+    RESTORED=$RESTORED sh "$here/pg_dump.sh"
+    stop_server
+    server=$restored restored=
+    stop_server
+    echo "pg_dump: ok"
+}
+
 run_psycopg() {
     python="$cache/venv/bin/python"
     if [ ! -x "$python" ] || ! "$python" -c 'import psycopg' 2>/dev/null; then
@@ -101,6 +115,6 @@ run_jdbc() {
     echo "jdbc: ok"
 }
 
-for client in ${*:-psql psycopg jdbc}; do
+for client in ${*:-psql pg_dump psycopg jdbc}; do
     "run_$client"
 done

@@ -176,6 +176,13 @@ const FUNCTIONS: &[CatalogFunction] = &[
         "(SELECT named.relkind IN ('r', 'p') AND named.relpersistence = 'p' AND named.oid >= 16384
             FROM pg_catalog.pg_class named WHERE named.oid = called.a1)",
     ),
+    // There are no triggers.
+    function("pg_get_triggerdef", &["oid"], "CASE WHEN called.a1 IS NULL THEN CAST(NULL AS text) END"),
+    function(
+        "pg_get_triggerdef",
+        &["oid", "boolean"],
+        "CASE WHEN called.a1 IS NULL AND called.a2 IS NULL THEN CAST(NULL AS text) END",
+    ),
     // There are no extended statistics.
     function("pg_get_statisticsobjdef_columns", &["oid"], "CASE WHEN called.a1 IS NULL THEN CAST(NULL AS text) END"),
     function(

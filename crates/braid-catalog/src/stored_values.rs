@@ -7,8 +7,7 @@
 //! | `aclitem[]` | an array of texts |
 //! | others | as their input function reads them |
 
-use std::borrow::Cow;
-
+use braid_sql::functions::objects::acls::role_in_privilege;
 use braid_sql::functions::text_input::value_of_text;
 use braid_sql::pg_catalog::TypeId;
 use braid_sql::values::ArrayValue;
@@ -54,14 +53,6 @@ fn privileges(text: &str, owner: &str) -> Value {
     };
     let items = text.trim_matches(['{', '}']).split(',').filter(|item| !item.is_empty()).map(item);
     Value::Array(ArrayValue::of(ACLITEM, items.collect()).into())
-}
-
-/// A role's name within a privilege: quoted unless it is of letters, digits and `_` (PostgreSQL's `putid`).
-fn role_in_privilege(name: &str) -> Cow<'_, str> {
-    if name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
-        return Cow::Borrowed(name);
-    }
-    Cow::Owned(format!("\"{}\"", name.replace('"', "\"\"")))
 }
 
 #[cfg(test)]

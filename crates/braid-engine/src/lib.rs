@@ -11,6 +11,7 @@
 //! | [`session`] | one client: each statement to its room |
 //! | `session_control` | SET, RESET, SHOW, BEGIN, COMMIT, ROLLBACK, savepoints |
 //! | `load`, `copy` | loading from generators and files; rows in and out as CSV, text and Parquet |
+//! | `owners` | ALTER … OWNER TO |
 //! | `comments` | COMMENT ON |
 //! | `views` | CREATE, ALTER, DROP and REFRESH of views |
 //! | `table`, `enum_types`, `dml` | CREATE TABLE, DROP TABLE, TRUNCATE; CREATE, ALTER and DROP TYPE; INSERT, UPDATE, DELETE |
@@ -81,6 +82,7 @@ mod named_views;
 mod names;
 mod notifications;
 mod output;
+mod owners;
 mod parameter_value;
 mod planning;
 mod recall;

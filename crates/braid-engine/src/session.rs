@@ -24,7 +24,7 @@ use crate::statement::{Command, SequenceKind, SequenceStatement, Tokens};
 use crate::statement_context::{MessageScope, StatementContext};
 use crate::{
     Database, EngineError, Notice, Outcome, ParameterType, ParameterValue, Prepared, Statement, StatementKind,
-    TransactionStatus, comments, copy, dml, enum_types, front_end, maintenance, recall, schemas, sequences,
+    TransactionStatus, comments, copy, dml, enum_types, front_end, maintenance, owners, recall, schemas, sequences,
     session_control, table, views,
 };
 
@@ -213,6 +213,7 @@ impl Session {
             Command::Constraint(constraint) => table::change_constraint_times(context, constraint).await,
             Command::Maintenance(maintenance) => maintenance::execute(context, statement, maintenance).await,
             Command::Comment(comment) => comments::comment(context, comment).await,
+            Command::Owner(owner) => owners::change_owner(context, owner),
             Command::View(view) => views::execute(context, statement, view).await,
             Command::CreateTableWithoutData(create) => {
                 table::create_table_as(context, statement, create, table::Rows::None, &BoundParameters::none()).await
@@ -345,7 +346,7 @@ impl Session {
 
     /// Sets a setting for the session, as `SET name = value` does: for what a client asks for when it connects.
     pub fn set_setting(&self, name: &str, value: &str) -> Result<(), EngineError> {
-        session_control::assign(&self.context, name, Some(value), Scope::Session)
+        self.context.assign_setting(name, Some(value), Scope::Session)
     }
 
     /// The settings that PostgreSQL reports to clients whenever they change (ParameterStatus), with their values.

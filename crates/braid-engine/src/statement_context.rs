@@ -2,6 +2,7 @@
 //!
 //! | module | contents |
 //! |---|---|
+//! | [`settings`] | the settings of the session |
 //! | [`transactions`] | the beginning and the end of blocks, messages and savepoints |
 //! | `row_locks` | locks of rows that a statement reads |
 //! | [`schemas`] | where names are looked up, and the temporary schema |
@@ -13,6 +14,7 @@
 mod row_locks;
 mod schemas;
 mod sequences;
+mod settings;
 mod transactions;
 mod writes;
 
@@ -39,7 +41,7 @@ use crate::notices::{Notice, Notices};
 use crate::notifications::SessionNotifications;
 use crate::planning::Lane;
 use crate::session_sequences::SessionSequences;
-use crate::settings::{Definition, ProvidedValues, SettingValues, definition};
+use crate::settings::SettingValues;
 use crate::statement_limits::StatementSize;
 use crate::transaction::{AccessMode, Transaction};
 use crate::{EngineError, StatementKind, TransactionStatus};
@@ -244,36 +246,6 @@ impl StatementContext {
     /// When the statement and its transaction began.
     pub fn instants(&self) -> Instants {
         self.shared.state.lock().instants
-    }
-
-    /// The settings as they are now.
-    pub fn settings(&self) -> SettingValues {
-        self.shared.state.lock().settings.clone()
-    }
-
-    /// Changes the settings.
-    pub fn change_settings(&self, change: impl FnOnce(&mut SettingValues)) {
-        change(&mut self.shared.state.lock().settings);
-    }
-
-    /// The value of a setting as SHOW prints it; `None` for an unknown one.
-    pub fn setting(&self, name: &str) -> Option<String> {
-        Some(self.shown(definition(name).ok()?))
-    }
-
-    /// The value that SHOW prints.
-    pub fn shown(&self, definition: &Definition) -> String {
-        self.settings().shown(definition, &self.provided_values(), self.user())
-    }
-
-    /// The values of settings that the database provides.
-    pub fn provided_values(&self) -> ProvidedValues {
-        let config = self.database().config();
-        ProvidedValues {
-            scan_policy: self.database().buffer().policy(),
-            query_memory: config.query_memory,
-            target_partitions: config.target_partitions,
-        }
     }
 
     /// A query budget for the values of a statement that no operators compute.

@@ -208,7 +208,7 @@ impl Transaction {
             Some(_) => BlockEnd::Committed,
         };
         let Self { snapshot, reads, writes, .. } = ended;
-        let written = writes.map(|own| own.set).filter(|set| !set.is_empty());
+        let written = writes.map(|own| own.set).filter(|set| !set.is_empty() || set.has_locked_rows());
         (end, written.map(|writes| Work { writes, snapshot, reads }))
     }
 

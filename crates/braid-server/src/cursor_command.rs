@@ -95,6 +95,7 @@ impl CursorCommand {
 fn read_declaration(session: &Session, mut words: Words<'_>) -> Result<Declaration, ErrorReport> {
     let name = words.next_word().ok_or_else(|| syntax("a cursor name is missing"))?;
     let (mut hold, mut binary, mut scroll, mut negated) = (false, false, false, false);
+    let mut is_insensitive = false;
     loop {
         match words.next_word().as_deref() {
             Some("binary") => binary = true,
@@ -105,7 +106,8 @@ fn read_declaration(session: &Session, mut words: Words<'_>) -> Result<Declarati
                 negated = true;
                 continue;
             }
-            Some("insensitive" | "asensitive" | "cursor" | "with") => {}
+            Some("insensitive") => is_insensitive = true,
+            Some("asensitive" | "cursor" | "with") => {}
             _ => return Err(syntax("expected DECLARE … CURSOR … FOR")),
         }
         negated = false;
@@ -113,8 +115,27 @@ fn read_declaration(session: &Session, mut words: Words<'_>) -> Result<Declarati
     let mut queries = session.parse(words.0)?;
     let is_query = |query: &Statement| matches!(query.kind(), StatementKind::Query | StatementKind::LockingQuery);
     match queries.pop().filter(|query| is_query(query) && queries.is_empty()) {
-        Some(query) => Ok(Declaration { name, hold, scroll, binary, query }),
+        Some(query) => {
+            if query.kind() == StatementKind::LockingQuery {
+                check_reads_only(hold, scroll, is_insensitive)?;
+            }
+            Ok(Declaration { name, hold, scroll, binary, query })
+        }
         None => Err(ErrorReport::error("42P11", "DECLARE CURSOR must be followed by a query")),
+    }
+}
+
+/// Refuses cursors that lock no rows, for a query that does.
+fn check_reads_only(hold: bool, scroll: bool, is_insensitive: bool) -> Result<(), ErrorReport> {
+    let refused = |state, form: &str, how: &str| {
+        let message = format!("{form} ... FOR UPDATE/SHARE is not {how}");
+        Err(ErrorReport::error(state, message).with_hint("Such cursors must be READ ONLY."))
+    };
+    match (hold, scroll, is_insensitive) {
+        (true, _, _) => refused("0A000", "DECLARE CURSOR WITH HOLD", "supported"),
+        (_, true, _) => refused("0A000", "DECLARE SCROLL CURSOR", "supported"),
+        (_, _, true) => refused("42P11", "DECLARE INSENSITIVE CURSOR", "valid"),
+        _ => Ok(()),
     }
 }
 

@@ -19,24 +19,25 @@ pub fn changed_table_schema(schema: u32) -> String {
 /// A schema that no text can name: the table of a name in it is one whose rows a query locks, with their identities.
 pub const LOCKED_TABLE_SCHEMA: &str = "\0locked";
 
-/// The schema of a table whose rows are locked: [`LOCKED_TABLE_SCHEMA`] and the number of its own.
-pub fn locked_table_schema(schema: u32) -> String {
-    format!("{LOCKED_TABLE_SCHEMA}{schema}")
+/// The schema of a table whose rows are locked: [`LOCKED_TABLE_SCHEMA`], the number of its own, and that of the item of FROM.
+pub fn locked_table_schema(schema: u32, item: usize) -> String {
+    format!("{LOCKED_TABLE_SCHEMA}{schema} {item}")
 }
 
 /// The number of the schema of a table whose rows are changed or locked; `None` for other schemas.
 pub fn schema_of_identified_table(schema: &str) -> Option<u32> {
-    let number = schema.strip_prefix(CHANGED_TABLE_SCHEMA).or_else(|| schema.strip_prefix(LOCKED_TABLE_SCHEMA));
-    number?.parse().ok()
+    let locked = || schema.strip_prefix(LOCKED_TABLE_SCHEMA)?.split(' ').next();
+    schema.strip_prefix(CHANGED_TABLE_SCHEMA).or_else(locked)?.parse().ok()
+}
+
+/// The name of the identities of a table's rows: [`ROW_IDS`], or that of an item of FROM whose rows are locked.
+pub fn row_ids_name(schema: &str) -> String {
+    let item = schema.strip_prefix(LOCKED_TABLE_SCHEMA).and_then(|rest| rest.split_once(' '));
+    item.map_or_else(|| ROW_IDS.to_owned(), |(_, item)| format!("{ROW_IDS} {item}"))
 }
 
 /// The relation, and its only column, that has the identities of the changed table's rows. `*` and names of tables do not reach them.
 pub const ROW_IDS: &str = "\0row";
-
-/// The relation, and its only column, that has the identities of the rows of a locked item of FROM, which has this name.
-pub fn row_ids_of_locked(item: &str) -> String {
-    format!("\0row of {item}")
-}
 
 /// What the name of an item of FROM begins with whose only row has new values of the rows that a statement changes: `SET (a, b) = (SELECT …)`.
 /// Without a row the values are null, and a second row is an error. No text can name it.

@@ -15,6 +15,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
+use std::time::Duration;
 
 use braid_base::{ChunkId, TableId};
 use parking_lot::Mutex;
@@ -110,7 +111,7 @@ impl Owner {
 
     fn lock(&mut self, mode: RowLockMode, table: TableId, rows: &RowDeletes) {
         let held = self.rows[mode as usize].entry(table).or_default();
-        for (chunk, rows) in rows {
+        for (chunk, rows) in rows.iter().filter(|(_, rows)| !rows.is_empty()) {
             let united = held.get(chunk).map_or_else(|| rows.clone(), |held| held.union(rows));
             held.insert(*chunk, united);
         }
@@ -149,6 +150,8 @@ impl KeyLock {
 pub(crate) struct LockOwner {
     locks: Arc<RowLocks>,
     number: u64,
+    /// The longest wait of the statement that runs.
+    timeout: Mutex<Option<Duration>>,
 }
 
 /// The transaction that holds a lock.
@@ -165,7 +168,7 @@ impl RowLocks {
         let number = state.next_owner;
         state.next_owner += 1;
         state.owners.insert(number, Owner::new());
-        LockOwner { locks: Arc::clone(self), number }
+        LockOwner { locks: Arc::clone(self), number, timeout: Mutex::new(None) }
     }
 
     /// Whether a transaction other than `owner` has locked rows of a chunk.
@@ -208,6 +211,15 @@ impl LockOwner {
         }
         state.owners.get_mut(&self.number).expect("an owner is there until it is dropped").lock(mode, table, &free);
         free
+    }
+
+    /// The rows that it has locked and is not about to delete.
+    pub(crate) fn read_rows(&self) -> Vec<(TableId, RowDeletes)> {
+        let state = self.locks.state.lock();
+        let own = &state.owners[&self.number];
+        let modes = [RowLockMode::Shared, RowLockMode::Exclusive].into_iter();
+        let of_mode = |mode: RowLockMode| own.rows[mode as usize].iter().map(|(table, rows)| (*table, rows.clone()));
+        modes.flat_map(of_mode).collect()
     }
 
     /// The number of rows of a table that others hold so that this one could not lock them; one that several hold may count several times.
@@ -276,15 +288,27 @@ impl LockOwner {
         own.keys_mut(purpose).take_back(key, added);
     }
 
+    /// Waits no longer than this from now on.
+    pub(crate) fn set_timeout(&self, timeout: Option<Duration>) {
+        *self.timeout.lock() = timeout;
+    }
+
     /// Waits until another transaction has ended.
     ///
     /// # Errors
-    /// [`StoreError::Deadlock`] if that one waits for this one, itself or through others.
+    /// [`StoreError::Deadlock`] if that one waits for this one, itself or through others, and [`StoreError::LockTimeout`].
     pub(crate) async fn wait_for(&self, mut holder: Holder) -> Result<(), StoreError> {
         let _wait = self.begin_wait(holder.number)?;
+        let timeout = *self.timeout.lock();
         // The sender goes with the transaction.
-        while holder.end.changed().await.is_ok() {}
-        Ok(())
+        let ended = async { while holder.end.changed().await.is_ok() {} };
+        match timeout {
+            Some(timeout) => tokio::time::timeout(timeout, ended).await.map_err(|_| StoreError::LockTimeout),
+            None => {
+                ended.await;
+                Ok(())
+            }
+        }
     }
 
     fn begin_wait(&self, holder: u64) -> Result<Wait<'_>, StoreError> {
@@ -322,8 +346,6 @@ fn overlap(held: &RowDeletes, rows: &RowDeletes) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use arrow::array::{ArrayRef, Int64Array};
     use braid_base::ColumnId;
 
@@ -395,6 +417,8 @@ mod tests {
         assert_eq!(held(&third.lock_free(RowLockMode::Shared, TABLE, &wanted)), [(1, 4), (1, 7), (3, 1)]);
         assert_eq!(held(&third.lock_free(RowLockMode::Exclusive, TABLE, &wanted)), [(1, 4), (3, 1)]);
         assert!(one.try_lock(DELETION, TABLE, &rows(&[(1, 4)])).is_err(), "it holds what it has locked");
+        assert!(third.read_rows().iter().flat_map(|(_, rows)| held(rows)).eq([(1, 4), (1, 7), (3, 1), (1, 4), (3, 1)]));
+        assert!(third.read_rows().iter().all(|(_, rows)| !rows.contains_key(&ChunkId(2))));
         one.try_lock(RowLockMode::Shared, TABLE, &rows(&[(1, 7)])).unwrap();
     }
 
@@ -441,6 +465,12 @@ mod tests {
             assert!(tokio::time::timeout(Duration::from_millis(5), wait).await.is_err(), "it waits");
         }
         assert!(matches!(owners[2].wait_for(wants(2, 0)).await, Err(StoreError::Deadlock)));
+        // A wait ends with its time.
+        owners[2].set_timeout(Some(Duration::from_millis(1)));
+        let fourth = locks.owner();
+        fourth.try_lock(DELETION, TABLE, &rows(&[(4, 0)])).unwrap();
+        assert!(matches!(owners[2].wait_for(wants(2, 4)).await, Err(StoreError::LockTimeout)));
+        drop(fourth);
         // An abandoned wait is none.
         let holder = owners[0].try_lock(DELETION, TABLE, &rows(&[(2, 0)])).unwrap_err();
         assert_eq!(holder.number, owners[2].number);

@@ -181,6 +181,9 @@ pub enum StoreError {
     /// Transactions wait for each other's rows; this one was chosen to fail.
     #[error("deadlock detected")]
     Deadlock,
+    /// A wait for the lock of another transaction was too long.
+    #[error("canceling statement due to lock timeout")]
+    LockTimeout,
     /// Another transaction holds a row that a statement wants to lock without waiting.
     #[error("could not obtain lock on row in relation \"{table}\"")]
     LockNotAvailable {

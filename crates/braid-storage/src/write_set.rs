@@ -47,6 +47,7 @@ mod view_edits;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use braid_base::{SchemaId, TableId};
 use futures::future::BoxFuture;
@@ -102,6 +103,8 @@ pub struct WriteSet {
     references: PendingReferences,
     /// The locked rows, of all clones.
     locks: Option<Arc<LockOwner>>,
+    /// The longest wait for a lock of others.
+    lock_timeout: Option<Duration>,
 }
 
 impl Store {
@@ -134,7 +137,24 @@ impl WriteSet {
     pub(crate) fn new(shared: Arc<StoreShared>) -> Self {
         let (tables, schemas, sequences, comments) = Default::default();
         let references = PendingReferences::default();
-        Self { shared, tables, types: None, schemas, sequences, views: None, comments, references, locks: None }
+        Self {
+            shared,
+            tables,
+            types: None,
+            schemas,
+            sequences,
+            views: None,
+            comments,
+            references,
+            locks: None,
+            lock_timeout: None,
+        }
+    }
+
+    /// Waits no longer than this for a lock of others.
+    pub fn set_lock_timeout(&mut self, timeout: Option<Duration>) {
+        self.lock_timeout = timeout;
+        self.locks.iter().for_each(|owner| owner.set_timeout(timeout));
     }
 
     /// Whether nothing is changed.

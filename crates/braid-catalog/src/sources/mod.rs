@@ -11,6 +11,7 @@
 //! | [`types`] | `pg_type`, `pg_enum` |
 //! | [`views`] | `pg_rewrite`, `pg_depend`, and the rows of views in others |
 //! | [`comments`] | `pg_description`, `pg_shdescription` |
+//! | [`initial_privileges`] | `pg_init_privs` |
 //! | [`roles`] | `pg_authid`, `pg_database` |
 //! | [`settings`] | `pg_settings` |
 //! | [`prepared_statements`] | `pg_prepared_statements` |
@@ -20,6 +21,7 @@ mod columns;
 mod comments;
 mod dependencies;
 mod foreign_keys;
+mod initial_privileges;
 mod keys;
 mod prepared_statements;
 mod roles;
@@ -51,6 +53,7 @@ pub(crate) fn rows(relation: &str, catalog: &Catalog, facts: &dyn ServerFacts) -
             let of_constraints = foreign_keys::dependencies(catalog);
             [sequences::dependencies(catalog), views::dependencies(catalog), of_constraints].concat()
         }
+        "pg_init_privs" => initial_privileges::initial_privileges(facts),
         "pg_type" => types::types(catalog),
         "pg_enum" => types::labels(catalog),
         "pg_rewrite" => views::rules(catalog),

@@ -50,6 +50,8 @@ fn class_of_table(catalog: &Catalog, table: &TableVersion) -> NamedRow {
         ("reltuples", Value::Float4(table.row_count() as f32)),
         ("relhasindex", Value::Bool(!def.primary_key.is_empty() || !def.keys.is_empty())),
         ("relchecks", small(def.checks.len())),
+        // PostgreSQL enforces foreign keys with triggers on both sides.
+        ("relhastriggers", Value::Bool(!def.foreign_keys.is_empty() || !catalog.references_to(def.id).is_empty())),
         ("relkind", letter(b'r')),
         ("relreplident", letter(b'd')),
     ]);

@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use braid_storage::{AlteredRows, Catalog, TableDef};
 
-use crate::statement::CommentStatement;
+use crate::statement::{CommentObject, CommentStatement};
 use crate::statement_context::StatementContext;
 use crate::{EngineError, Outcome};
 use subjects::Subject;
@@ -40,6 +40,14 @@ pub(crate) async fn comment(context: &StatementContext, comment: &CommentStateme
         Subject::OtherDatabase => {}
     }
     Ok(Outcome::done("COMMENT"))
+}
+
+/// Checks that what a statement names is there, and of the kind that it says.
+///
+/// # Errors
+/// As [`comment`].
+pub(crate) fn check_object(context: &StatementContext, object: &CommentObject) -> Result<(), EngineError> {
+    Subject::find(context, &context.snapshot(), object).map(drop)
 }
 
 /// Sets the comment on a check constraint, by its place in its table of these states.

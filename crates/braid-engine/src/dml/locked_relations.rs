@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use braid_sql::syntax::walk::{Tree, Walk};
 use braid_sql::syntax::{LockStrength, LockWait, LockingClause};
-use braid_sql::tables::{locked_table_schema, row_ids_of_locked};
+use braid_sql::tables::{locked_table_schema, row_ids_name};
 use braid_storage::{Catalog, TableDef};
 use sqlparser::ast::{Expr, Ident, JoinOperator, ObjectName, TableAlias, TableFactor, TableWithJoins};
 
@@ -95,18 +95,20 @@ impl Names<'_> {
                 }
             }
         }
-        let mut locked = Vec::new();
-        for (item, wanted) in items.iter().zip(wanted) {
-            if let (Some((strength, wait)), ItemKind::Table(def), Some(name)) = (wanted, &item.kind, &item.name) {
-                let ids = Ident::with_quote('"', row_ids_of_locked(name));
-                let ids = Expr::CompoundIdentifier(vec![ids.clone(), ids]);
-                locked.push((name, LockedTable { def: def.clone(), strength, wait, ids }));
+        let mut numbers = Numbers(0);
+        let locked_at = |(at, wanted): (usize, Option<(LockStrength, LockWait)>)| match (wanted, &items[at].kind) {
+            (Some((strength, wait)), ItemKind::Table(def)) => {
+                let ids = row_ids_name(&locked_table_schema(def.schema.0, at));
+                let ids = Expr::CompoundIdentifier(vec![Ident::with_quote('"', ids); 2]);
+                Some(LockedTable { def: def.clone(), strength, wait, ids })
             }
-        }
+            _ => None,
+        };
+        let wanted: Vec<Option<LockedTable>> = wanted.into_iter().enumerate().map(locked_at).collect();
         for table in from {
-            rename(table, &locked);
+            numbers.rename(table, &wanted);
         }
-        Ok(locked.into_iter().map(|(_, table)| table).collect())
+        Ok(wanted.into_iter().flatten().collect())
     }
 
     fn add_joined(&self, table: &TableWithJoins, items: &mut Vec<Item>) -> Result<(), EngineError> {
@@ -144,7 +146,6 @@ impl Names<'_> {
                 if alias.is_none() {
                     return Ok(());
                 }
-                // The name of the join hides those within.
                 (called(alias), ItemKind::Join)
             }
             TableFactor::Table { name, alias, .. } | TableFactor::Function { name, alias, .. } => {
@@ -217,23 +218,34 @@ impl Item {
     }
 }
 
-/// Calls the locked tables by names with which the binder knows the identities of their rows.
-fn rename(table: &mut TableWithJoins, locked: &[(&String, LockedTable)]) {
-    let joined = table.joins.iter_mut().map(|join| &mut join.relation);
-    for factor in std::iter::once(&mut table.relation).chain(joined) {
-        match factor {
-            TableFactor::Table { name, alias, args: None, .. } => {
-                let Some(own) = name.0.last().and_then(|part| part.as_ident()).cloned() else { continue };
-                let called = alias.as_ref().map_or_else(|| fold(&own), |alias| fold(&alias.name));
-                let Some((_, LockedTable { def, .. })) = locked.iter().find(|(name, _)| **name == called) else {
-                    continue;
-                };
-                let schema = Ident::with_quote('"', locked_table_schema(def.schema.0));
-                let span = own.span;
-                *name = ObjectName::from(vec![schema, Ident { span, ..Ident::with_quote('"', &def.name) }]);
+/// The number of the next item, in the order of [`Names::add_joined`].
+struct Numbers(usize);
+
+impl Numbers {
+    /// Calls the locked tables by names with which the binder knows the identities of their rows.
+    fn rename(&mut self, table: &mut TableWithJoins, locked: &[Option<LockedTable>]) {
+        let joined = table.joins.iter_mut().map(|join| &mut join.relation);
+        for factor in std::iter::once(&mut table.relation).chain(joined) {
+            match factor {
+                TableFactor::NestedJoin { table_with_joins, alias } => {
+                    self.rename(table_with_joins, locked);
+                    self.0 += usize::from(alias.is_some());
+                }
+                TableFactor::Table { name, .. } => {
+                    self.rename_table(name, locked);
+                    self.0 += 1;
+                }
+                _ => self.0 += 1,
             }
-            TableFactor::NestedJoin { table_with_joins, .. } => rename(table_with_joins, locked),
-            _ => {}
+        }
+    }
+
+    fn rename_table(&self, name: &mut ObjectName, locked: &[Option<LockedTable>]) {
+        let own = name.0.last().and_then(|part| part.as_ident());
+        if let (Some(LockedTable { def, .. }), Some(own)) = (&locked[self.0], own) {
+            let schema = Ident::with_quote('"', locked_table_schema(def.schema.0, self.0));
+            let own = Ident { span: own.span, ..Ident::with_quote('"', &def.name) };
+            *name = ObjectName::from(vec![schema, own]);
         }
     }
 }

@@ -87,9 +87,8 @@ async fn attempt(
         let part = Part { context, statement, parameters, tables: &tables };
         let rows = match PartSyntax::of(&common.query.body, common.query.with.as_ref())? {
             PartSyntax::Query if !common.is_read => {
-                let query = PartQuery::Rows(&common.query);
-                let declared: Vec<Option<SqlType>> = parameters.types().iter().copied().map(Some).collect();
-                front_end::describe_part(context, statement, query, &tables, &declared).await?;
+                let mut types: Vec<Option<SqlType>> = parameters.types().iter().copied().map(Some).collect();
+                describe((context, statement), &common.query, None, &tables, &mut types).await?;
                 continue;
             }
             PartSyntax::Query => match run_query(part, &common.query).await.map_err(|error| common.explained(error))? {
@@ -242,12 +241,14 @@ impl CommonQuery {
 
     /// The error of a query that locks rows and was read where it could see the rows of other queries.
     fn explained(&self, error: EngineError) -> EngineError {
-        match error.state() {
-            SqlState::UndefinedColumn | SqlState::UndefinedTable if is_locking_subquery(&self.name) => {
-                let message = "row locks in a subquery that reads rows of the query around it are not supported";
-                EngineError::unsupported(message).with_detail(error.message())
-            }
-            _ => error,
+        let may_be_around = match error.state() {
+            SqlState::UndefinedColumn => true,
+            SqlState::UndefinedTable => error.message().contains("FROM-clause entry"),
+            _ => false,
+        };
+        match may_be_around && is_locking_subquery(&self.name) {
+            true => error.with_hint("A subquery with row locks cannot read rows of the query around it."),
+            false => error,
         }
     }
 

@@ -38,7 +38,7 @@ pub(super) fn from_store(error: &StoreError) -> EngineError {
                 .with_hint("The transaction might succeed if retried.");
         }
         StoreError::Deadlock => SqlState::DeadlockDetected,
-        StoreError::LockNotAvailable { .. } => SqlState::LockNotAvailable,
+        StoreError::LockNotAvailable { .. } | StoreError::LockTimeout => SqlState::LockNotAvailable,
         StoreError::TooManyTypes => SqlState::ProgramLimitExceeded,
         StoreError::SequenceExhausted { .. } => SqlState::SequenceGeneratorLimitExceeded,
         StoreError::NumberOutOfBounds { .. } => SqlState::NumericOutOfRange,

@@ -6,12 +6,12 @@ use std::sync::{Arc, OnceLock};
 use braid_catalog::CatalogNames;
 use braid_sql::SearchPath;
 use braid_sql::functions::numbers::random::SessionRandom;
-use braid_sql::functions::{Notifications, ObjectNames, Sequences, SessionFacts};
+use braid_sql::functions::{Notifications, ObjectNames, Sequences, SessionFacts, SettingChanges};
 use braid_sql::input::time_zones::TimeZone;
 
 use super::server_facts::names_of;
 use crate::clock::{Instants, read_clock_us};
-use crate::settings::{ProvidedValues, SettingValues, definition};
+use crate::settings::{ProvidedValues, SettingValues};
 use crate::statement_context::StatementContext;
 
 /// The session of a statement, with the instants at which it began.
@@ -113,6 +113,10 @@ impl SessionFacts for StatementFacts<'_> {
     fn sequences(&self) -> Option<Arc<dyn Sequences>> {
         Some(Arc::new(self.context.clone()))
     }
+
+    fn setting_changes(&self) -> Option<Arc<dyn SettingChanges>> {
+        Some(Arc::new(self.context.clone()))
+    }
 }
 
 /// The names that a statement looks up, taken when it first does.
@@ -172,7 +176,7 @@ impl SessionFacts for KeptFacts {
     }
 
     fn setting(&self, name: &str) -> Option<String> {
-        Some(self.settings.shown(definition(name).ok()?, &self.provided, &self.user))
+        self.settings.shown_by_name(name, &self.provided, &self.user)
     }
 
     fn search_path(&self) -> SearchPath {
@@ -194,6 +198,10 @@ impl SessionFacts for KeptFacts {
     }
 
     fn sequences(&self) -> Option<Arc<dyn Sequences>> {
+        Some(Arc::new(self.names.as_ref()?.context.clone()))
+    }
+
+    fn setting_changes(&self) -> Option<Arc<dyn SettingChanges>> {
         Some(Arc::new(self.names.as_ref()?.context.clone()))
     }
 }

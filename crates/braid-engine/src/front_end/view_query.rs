@@ -7,7 +7,7 @@ use std::sync::Arc;
 use braid_base::{ColumnId, TableId};
 use braid_sql::binder::{Referenced, Statement as BoundStatement};
 use braid_sql::functions::numbers::random::SessionRandom;
-use braid_sql::functions::{Notifications, ObjectNames, Sequences, SessionFacts};
+use braid_sql::functions::{Notifications, ObjectNames, Sequences, SessionFacts, SettingChanges};
 use braid_sql::input::time_zones::TimeZone;
 use braid_sql::pg_catalog::TypeId;
 use braid_sql::{SqlError, SqlType};
@@ -214,6 +214,10 @@ impl SessionFacts for NotingSession<'_> {
 
     fn sequences(&self) -> Option<Arc<dyn Sequences>> {
         self.session.sequences()
+    }
+
+    fn setting_changes(&self) -> Option<Arc<dyn SettingChanges>> {
+        self.session.setting_changes()
     }
 }
 

@@ -10,12 +10,14 @@ use braid_catalog::object_ids::table_object_id;
 use braid_sql::binder::type_of_syntax;
 use braid_sql::functions::SessionFacts;
 use braid_sql::pg_catalog::TypeId;
+use braid_sql::syntax::cache_and_name;
 use braid_storage::{
     Catalog, ColumnType, Constraints, NewTable, SequenceDef, SequenceOwner, SequenceState, SequenceType, SequenceUse,
     TableDef, WriteSet,
 };
 use sqlparser::ast::{
-    ColumnDef, ColumnOption, ColumnOptionDef, CreateTable, DataType, GeneratedAs, SequenceOptions as WrittenOptions,
+    ColumnDef, ColumnOption, ColumnOptionDef, CreateTable, DataType, GeneratedAs, ObjectName,
+    SequenceOptions as WrittenOptions,
 };
 
 use super::defaults::default_of_sequence;
@@ -41,6 +43,8 @@ pub(crate) struct OwnSequence {
     pub usage: SequenceUse,
     value_type: SequenceType,
     options: Vec<SequenceOption>,
+    /// The name that it is to have.
+    name: Option<ObjectName>,
 }
 
 /// The place of a column, and its sequence with its definition, and where it begins.
@@ -79,7 +83,7 @@ impl OwnSequences {
             SequenceOption::Cache(like.cache.to_string()),
             SequenceOption::Cycle(like.cycles),
         ];
-        self.sequences.push((at, OwnSequence { usage, value_type: SequenceType::BigInt, options }));
+        self.sequences.push((at, OwnSequence { usage, value_type: SequenceType::BigInt, options, name: None }));
         self.sequences.sort_by_key(|(at, _)| *at);
     }
 
@@ -99,7 +103,8 @@ impl OwnSequences {
             let id = writes.new_relation_id();
             let is_own = |name: &str| defined.iter().any(|(_, (def, _)): &Defined<'_>| def.name == name);
             let is_taken = |name: &str| view.has_relation(schema, name) || is_own(name);
-            let name = free_name(&table.name, &table.columns[*at].name, is_taken);
+            let free = || free_name(&table.name, &table.columns[*at].name, is_taken);
+            let name = own.name_in(view, schema, is_taken)?.unwrap_or_else(free);
             defined.push(((*at, own), own.define(id, name, session)?));
             table.columns[*at].default = Some(default_of_sequence(table_object_id(id)));
         }
@@ -128,7 +133,34 @@ impl OwnSequence {
         column_type: ColumnType,
     ) -> Result<Self, EngineError> {
         let value_type = numbers_of(sql_type_of(column_type).id)?;
-        Ok(Self { usage, value_type, options: written.iter().map(option_of).collect() })
+        let (options, name) = options_of(written);
+        Ok(Self { usage, value_type, options, name })
+    }
+
+    /// The name that it is to have in the schema of its table, if one is written.
+    ///
+    /// # Errors
+    /// For another schema (55000), and a name that is taken (42P07).
+    pub fn name_in(
+        &self,
+        view: &Catalog,
+        schema: SchemaId,
+        is_taken: impl Fn(&str) -> bool,
+    ) -> Result<Option<String>, EngineError> {
+        let Some(name) = &self.name else { return Ok(None) };
+        let parts = fold_parts(name)?;
+        let name = match &parts[..] {
+            [name] => name,
+            [.., written, name] if view.schema_name(schema) == Some(written) => name,
+            _ => {
+                let message = "sequence must be in same schema as table it is linked to";
+                return Err(EngineError::new(SqlState::ObjectNotInPrerequisiteState, message));
+            }
+        };
+        match is_taken(name) {
+            true => Err(EngineError::new(SqlState::DuplicateTable, format!("relation \"{name}\" already exists"))),
+            false => Ok(Some(name.clone())),
+        }
     }
 
     /// Its definition, without schema and owner, and where it begins.
@@ -189,7 +221,7 @@ fn own_sequence(
     let has = |wanted: fn(&ColumnOption) -> bool| column.options.iter().any(|option| wanted(&option.option));
     let has_default = has(|option| matches!(option, ColumnOption::Default(_)));
     let is_generated = has(|option| matches!(option, ColumnOption::Generated { .. }));
-    let (usage, value_type, options) = match (serial, &mut identities[..]) {
+    let (usage, value_type, (options, sequence)) = match (serial, &mut identities[..]) {
         (None, []) => return Ok(None),
         (_, [_, _, ..]) => {
             return syntax(format!("multiple identity specifications for column \"{name}\" of table \"{table}\""));
@@ -213,17 +245,14 @@ fn own_sequence(
         }
         (Some(value_type), []) => {
             column.data_type = integers(value_type);
-            (SequenceUse::Owned, value_type, Vec::new())
+            (SequenceUse::Owned, value_type, (Vec::new(), None))
         }
-        (_, [(usage, written)]) => {
-            let options = written.iter().map(option_of).collect();
-            (*usage, identity_type(&column.data_type, session)?, options)
-        }
+        (_, [(usage, written)]) => (*usage, identity_type(&column.data_type, session)?, options_of(written)),
     };
     if has(|option| matches!(option, ColumnOption::Null)) {
         return syntax(format!("conflicting NULL/NOT NULL declarations for column \"{name}\" of table \"{table}\""));
     }
-    Ok(Some(OwnSequence { usage, value_type, options }))
+    Ok(Some(OwnSequence { usage, value_type, options, name: sequence }))
 }
 
 /// The identity that an option asks for.
@@ -237,6 +266,20 @@ fn identity(option: &ColumnOption) -> Option<(SequenceUse, Vec<WrittenOptions>)>
         GeneratedAs::ExpStored => return None,
     };
     Some((usage, sequence_options.clone().unwrap_or_default()))
+}
+
+/// The options, and the name of SEQUENCE NAME.
+fn options_of(written: &[WrittenOptions]) -> (Vec<SequenceOption>, Option<ObjectName>) {
+    let mut sequence = None;
+    let mut option = |written: &WrittenOptions| match written {
+        WrittenOptions::Cache(cache) if let Some((number, name)) = cache_and_name(cache) => {
+            sequence = Some(name);
+            number.map(|number| SequenceOption::Cache(number.to_owned()))
+        }
+        written => Some(option_of(written)),
+    };
+    let options = written.iter().filter_map(&mut option).collect();
+    (options, sequence)
 }
 
 /// An option as ALTER SEQUENCE has it.

@@ -4,7 +4,6 @@
 //! |---|---|
 //! | [`block_warnings`] | warnings of BEGIN in a block, COMMIT without one, SET LOCAL outside |
 //! | [`notify`] | LISTEN, UNLISTEN, NOTIFY |
-//! | [`setting_change`] | one setting to a new value or to its default |
 //! | [`transaction_block`] | BEGIN, SET TRANSACTION, COMMIT, ROLLBACK, savepoints |
 //! | [`discard`] | DISCARD, DEALLOCATE |
 //! | [`set`] | SET, RESET |
@@ -14,7 +13,6 @@ mod block_warnings;
 mod discard;
 mod notify;
 mod set;
-mod setting_change;
 mod show;
 mod transaction_block;
 
@@ -22,7 +20,6 @@ pub(crate) use block_warnings::warn_of_block;
 pub(crate) use discard::{deallocate, discard};
 pub(crate) use notify::{listen, notify, unlisten};
 pub(crate) use set::{reset, set};
-pub(crate) use setting_change::assign;
 pub(crate) use show::{show, show_schema};
 pub(crate) use transaction_block::{
     Chain, begin, commit, release_savepoint, roll_back, roll_back_to_savepoint, savepoint,

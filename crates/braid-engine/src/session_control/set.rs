@@ -9,7 +9,6 @@ use sqlparser::ast::{
     ValueWithSpan,
 };
 
-use super::setting_change::{assign, reset_one};
 use super::transaction_block::{set_default_transaction, set_transaction};
 use crate::names::fold;
 use crate::settings::{Domain, Scope, SettingValues, definition};
@@ -27,7 +26,7 @@ pub(crate) fn set(context: &StatementContext, set: &Set) -> Result<Outcome, Engi
             };
             let name = name_of(variable);
             let text = if is_list_of_names(&name) { listed_name } else { text_of };
-            assign(context, &name, value_of(values, text)?.as_deref(), scope)?;
+            context.assign_setting(&name, value_of(values, text)?.as_deref(), scope)?;
         }
         Set::SetTimeZone { local, value } => {
             let scope = if *local { Scope::Local } else { Scope::Session };
@@ -38,12 +37,12 @@ pub(crate) fn set(context: &StatementContext, set: &Set) -> Result<Outcome, Engi
                 }
                 value => value_of(std::slice::from_ref(value), text_of)?,
             };
-            assign(context, "TimeZone", zone.as_deref(), scope)?;
+            context.assign_setting("TimeZone", zone.as_deref(), scope)?;
         }
         Set::SetNames { charset_name, .. } => {
-            assign(context, "client_encoding", Some(&charset_name.value), Scope::Session)?;
+            context.assign_setting("client_encoding", Some(&charset_name.value), Scope::Session)?;
         }
-        Set::SetNamesDefault {} => assign(context, "client_encoding", None, Scope::Session)?,
+        Set::SetNamesDefault {} => context.assign_setting("client_encoding", None, Scope::Session)?,
         Set::SetTransaction { modes, snapshot: None, session: false } => set_transaction(context, modes)?,
         Set::SetTransaction { modes, snapshot: None, session: true } => set_default_transaction(context, modes)?,
         Set::SetRole { role_name: None, .. } => {}
@@ -56,7 +55,7 @@ pub(crate) fn set(context: &StatementContext, set: &Set) -> Result<Outcome, Engi
 pub(crate) fn reset(context: &StatementContext, reset: &Reset) -> Result<Outcome, EngineError> {
     match reset {
         Reset::ALL => context.change_settings(SettingValues::reset_all),
-        Reset::ConfigurationParameter(name) => reset_one(context, definition(&name_of(name))?)?,
+        Reset::ConfigurationParameter(name) => context.reset_setting(&name_of(name))?,
     }
     Ok(Outcome::done("RESET"))
 }

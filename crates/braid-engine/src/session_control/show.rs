@@ -6,7 +6,7 @@ use arrow::array::{ArrayRef, StringArray};
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use sqlparser::ast::Ident;
 
-use crate::settings::{DEFINITIONS, Definition, definition};
+use crate::settings::{DEFINITIONS, Definition, definition, unknown_setting};
 use crate::statement_context::StatementContext;
 use crate::{EngineError, Outcome};
 
@@ -23,7 +23,8 @@ pub(crate) fn show(context: &StatementContext, variable: &[Ident]) -> Result<Out
             texts(&|definition| definition.description.to_owned()),
         ]
     } else {
-        let value = context.shown(definition(&words(variable))?);
+        let name = words(variable);
+        let value = context.setting(&name).ok_or_else(|| unknown_setting(&name))?;
         vec![Arc::new(StringArray::from(vec![value]))]
     };
     Outcome::batch(schema, columns, "SHOW")
@@ -45,9 +46,9 @@ fn is_all(variable: &[Ident]) -> bool {
     matches!(variable, [word] if word.value.eq_ignore_ascii_case("all"))
 }
 
-/// The name of a setting from the parser's words, as in `TIME ZONE` and `braid.scan_policy`.
+/// The name of a setting from the parser's words, which may stand for `TIME ZONE` and for `braid.scan_policy`.
 fn words(variable: &[Ident]) -> String {
     let words: Vec<&str> = variable.iter().map(|word| word.value.as_str()).collect();
-    let dotted = words.first().is_some_and(|word| word.eq_ignore_ascii_case("braid"));
-    words.join(if dotted { "." } else { " " }).replace(" . ", ".")
+    let spaced = words.join(" ");
+    if definition(&spaced).is_ok() { spaced } else { words.join(".").replace("...", ".") }
 }

@@ -2,7 +2,6 @@
 
 use sqlparser::ast::{Ident, TransactionAccessMode, TransactionMode};
 
-use super::setting_change::assign;
 use crate::names::fold;
 use crate::settings::Scope;
 use crate::statement_context::{Characteristics, StatementContext};
@@ -17,7 +16,7 @@ pub(crate) fn begin(
 ) -> Result<Outcome, EngineError> {
     context.begin_block(access_mode(modes).unwrap_or_else(|| context.default_access_mode()));
     for (name, value) in settings_of(modes) {
-        assign(context, name, Some(&value), Scope::Local)?;
+        context.assign_setting(name, Some(&value), Scope::Local)?;
     }
     Ok(Outcome::done(tag))
 }
@@ -33,7 +32,7 @@ pub(super) fn set_transaction(context: &StatementContext, modes: &[TransactionMo
         if name == "transaction_isolation" {
             context.check_may_change_isolation(&value)?;
         }
-        assign(context, name, Some(&value), Scope::Local)?;
+        context.assign_setting(name, Some(&value), Scope::Local)?;
     }
     Ok(())
 }
@@ -44,7 +43,7 @@ pub(super) fn set_default_transaction(
     modes: &[TransactionMode],
 ) -> Result<(), EngineError> {
     for (name, value) in settings_of(modes) {
-        assign(context, &format!("default_{name}"), Some(&value), Scope::Session)?;
+        context.assign_setting(&format!("default_{name}"), Some(&value), Scope::Session)?;
     }
     Ok(())
 }
@@ -113,7 +112,7 @@ fn next_block(
 fn begin_again(context: &StatementContext, block: Option<Characteristics>) -> Result<(), EngineError> {
     let Some(Characteristics { mode, settings }) = block else { return Ok(()) };
     context.begin_block(mode);
-    settings.iter().try_for_each(|(name, value)| assign(context, name, Some(value), Scope::Local))
+    settings.iter().try_for_each(|(name, value)| context.assign_setting(name, Some(value), Scope::Local))
 }
 
 fn settings_of(modes: &[TransactionMode]) -> Vec<(&'static str, String)> {

@@ -98,6 +98,7 @@ pub(crate) const DEFINITIONS: &[Definition] = &[
         "Plans of statements that differ only in their constants: learned from statements that come again, eager (made for the first statement, with all constants as parameters; for tests) or off.",
     ),
     setting("bytea_output", "hex", Domain::OneOf(&["hex"]), Silent, "Output format of bytea."),
+    planner("check_function_bodies", "on", Domain::Boolean),
     setting(
         "client_encoding",
         "UTF8",
@@ -119,6 +120,13 @@ pub(crate) const DEFINITIONS: &[Definition] = &[
         Domain::OneOf(&["heap"]),
         Silent,
         "Access method of new tables, as PostgreSQL calls its own; there is no other.",
+    ),
+    setting(
+        "default_tablespace",
+        "",
+        Domain::OneOf(&["", "pg_default"]),
+        Silent,
+        "Where new tables are; there is one place.",
     ),
     setting(
         "default_transaction_isolation",
@@ -177,7 +185,13 @@ pub(crate) const DEFINITIONS: &[Definition] = &[
     planner("join_collapse_limit", "8", Domain::Integer(0, i32::MAX as i64)),
     setting("lc_collate", "C", Domain::Fixed, Silent, "Collation. Strings compare by their bytes."),
     setting("lc_ctype", "C.UTF-8", Domain::Fixed, Silent, "Character classes."),
-    setting("lock_timeout", "0", Domain::Milliseconds, Silent, "Time to wait for locks. Braid has no locks."),
+    setting(
+        "lock_timeout",
+        "0",
+        Domain::Milliseconds,
+        Silent,
+        "Longest wait for a lock of a row or a key, in milliseconds; 0 means no limit.",
+    ),
     setting("max_identifier_length", "63", Domain::Fixed, Silent, "Maximum length of a name in bytes."),
     planner("max_parallel_workers_per_gather", "2", Domain::Integer(0, 1024)),
     setting("row_security", "on", Domain::Boolean, Silent, "Whether row security applies. Braid has no policies."),
@@ -206,6 +220,7 @@ pub(crate) const DEFINITIONS: &[Definition] = &[
         Silent,
         "Time in milliseconds that a statement may run; 0 means no limit.",
     ),
+    planner("synchronize_seqscans", "on", Domain::Boolean),
     setting(
         "synchronous_commit",
         "on",
@@ -222,7 +237,43 @@ pub(crate) const DEFINITIONS: &[Definition] = &[
         "Isolation level of this transaction.",
     ),
     setting("transaction_read_only", "off", Domain::Boolean, Silent, "Whether this transaction is read-only."),
+    planner("xmloption", "content", Domain::OneOf(&["content", "document"])),
 ];
+
+/// What a name means.
+#[derive(Clone, Debug)]
+pub(crate) enum SettingName {
+    /// A setting of the list.
+    Known(&'static Definition),
+    /// A customized option, which takes any text: two or more identifiers with periods between them, in lower case.
+    Custom(String),
+}
+
+/// The setting called `name`, in any case, or the customized option that it would be.
+///
+/// # Errors
+/// For what is neither.
+pub(crate) fn setting_name(name: &str) -> Result<SettingName, EngineError> {
+    let unknown = match definition(name) {
+        Ok(definition) => return Ok(SettingName::Known(definition)),
+        Err(unknown) => unknown,
+    };
+    let parts: Vec<&str> = name.split('.').collect();
+    if parts.len() < 2 || parts[0].eq_ignore_ascii_case("braid") {
+        return Err(unknown);
+    }
+    let begins = |c: char| c == '_' || !c.is_ascii() || c.is_ascii_alphabetic();
+    let goes_on = |c: char| begins(c) || c.is_ascii_digit() || c == '$';
+    let is_identifier = |part: &&str| part.starts_with(begins) && part.chars().all(goes_on);
+    match parts.iter().all(is_identifier) {
+        true => Ok(SettingName::Custom(name.to_ascii_lowercase())),
+        false => {
+            let message = format!("invalid configuration parameter name \"{name}\"");
+            let detail = "Custom parameter names must be two or more simple identifiers separated by dots.";
+            Err(EngineError::new(SqlState::InvalidName, message).with_detail(detail))
+        }
+    }
+}
 
 /// The setting called `name`, in any case.
 pub(crate) fn definition(name: &str) -> Result<&'static Definition, EngineError> {
@@ -233,15 +284,32 @@ pub(crate) fn definition(name: &str) -> Result<&'static Definition, EngineError>
         "names" => "client_encoding".to_owned(),
         _ => name.to_owned(),
     };
-    DEFINITIONS.iter().find(|definition| definition.name.eq_ignore_ascii_case(&name)).ok_or_else(|| {
-        let message = format!("unrecognized configuration parameter \"{name}\"");
-        EngineError::new(SqlState::UndefinedObject, message)
-    })
+    let known = DEFINITIONS.iter().find(|definition| definition.name.eq_ignore_ascii_case(&name));
+    known.ok_or_else(|| unknown_setting(&name))
+}
+
+/// The refusal of a name that is no setting's.
+pub(crate) fn unknown_setting(name: &str) -> EngineError {
+    let message = format!("unrecognized configuration parameter \"{name}\"");
+    EngineError::new(SqlState::UndefinedObject, message)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn customized_options_are_identifiers_with_periods() {
+        for (name, expected) in [("My.Name", "my.name"), ("a.b1.c$", "a.b1.c$")] {
+            assert!(matches!(setting_name(name), Ok(SettingName::Custom(name)) if name == expected), "{name}");
+        }
+        for (name, state) in
+            [("a", "42704"), ("braid.x", "42704"), ("a.1", "42602"), ("a..b", "42602"), ("a.b c", "42602")]
+        {
+            assert_eq!(setting_name(name).unwrap_err().sqlstate(), state, "{name}");
+        }
+        assert!(matches!(setting_name("BRAID.scan_policy"), Ok(SettingName::Known(_))));
+    }
 
     #[test]
     fn the_list_is_sorted_and_its_defaults_are_canonical() {

@@ -3,7 +3,7 @@
 use braid_base::ByteSize;
 use braid_buffer::ScanPolicy;
 
-use super::{Definition, SettingValues};
+use super::{Definition, SettingName, SettingValues, setting_name};
 
 /// The values of settings that the session has not set and the database provides.
 #[derive(Clone, Copy, Debug)]
@@ -17,6 +17,14 @@ pub(crate) struct ProvidedValues {
 }
 
 impl SettingValues {
+    /// The value that SHOW prints of a name; `None` for an unknown one.
+    pub fn shown_by_name(&self, name: &str, provided: &ProvidedValues, user: &str) -> Option<String> {
+        match setting_name(name).ok()? {
+            SettingName::Known(definition) => Some(self.shown(definition, provided, user)),
+            SettingName::Custom(name) => self.custom(&name).map(str::to_owned),
+        }
+    }
+
     /// The value that SHOW prints. The database or the session provides some defaults.
     pub fn shown(&self, definition: &Definition, provided: &ProvidedValues, user: &str) -> String {
         if let Some(value) = self.get(definition.name) {

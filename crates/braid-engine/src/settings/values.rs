@@ -2,7 +2,8 @@
 //!
 //! Rules, as in PostgreSQL: SET within a block is undone by ROLLBACK; SET LOCAL is undone at the block's end either way.
 
-use std::collections::BTreeMap;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use braid_sql::input::time_zones::TimeZone;
@@ -11,7 +12,7 @@ use super::definition::milliseconds;
 use crate::input::datetime::utc;
 
 /// The values that differ from the defaults, by the setting's name. Shared until one is set: each statement looks at them.
-type Overrides = Arc<BTreeMap<&'static str, String>>;
+type Overrides = Arc<BTreeMap<Cow<'static, str>, String>>;
 
 /// The scope of a SET.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +28,8 @@ pub(crate) enum Scope {
 pub(crate) struct SettingValues {
     current: Overrides,
     block: Option<Block>,
+    /// The names of customized options that were set once. They stay known, with an empty text for a value.
+    custom: Arc<BTreeSet<String>>,
 }
 
 /// The values to restore at the end of a transaction block.
@@ -42,11 +45,35 @@ impl SettingValues {
         self.current.get(name).map(String::as_str)
     }
 
+    /// The value of a customized option; `None` for one that was never set.
+    pub fn custom(&self, name: &str) -> Option<&str> {
+        self.custom.contains(name).then(|| self.get(name).unwrap_or_default())
+    }
+
+    /// Sets a customized option.
+    pub fn set_custom(&mut self, name: &str, value: String, scope: Scope) {
+        self.note_custom(name);
+        self.set(name.to_owned(), value, scope);
+    }
+
+    /// Resets a customized option, which is known from then on.
+    pub fn reset_custom(&mut self, name: &str) {
+        self.note_custom(name);
+        self.reset(name);
+    }
+
+    fn note_custom(&mut self, name: &str) {
+        if !self.custom.contains(name) {
+            Arc::make_mut(&mut self.custom).insert(name.to_owned());
+        }
+    }
+
     /// Sets a value in its canonical form.
-    pub fn set(&mut self, name: &'static str, value: String, scope: Scope) {
+    pub fn set(&mut self, name: impl Into<Cow<'static, str>>, value: String, scope: Scope) {
+        let name = name.into();
         match (&mut self.block, scope) {
             (Some(block), Scope::Session) => {
-                Arc::make_mut(&mut block.if_committed).insert(name, value.clone());
+                Arc::make_mut(&mut block.if_committed).insert(name.clone(), value.clone());
                 Arc::make_mut(&mut self.current).insert(name, value);
             }
             (None, Scope::Local) => {}
@@ -112,6 +139,11 @@ impl SettingValues {
         self.get("braid.result_cache") == Some("on")
     }
 
+    /// Limit of a wait for a lock, in milliseconds.
+    pub fn lock_timeout_ms(&self) -> Option<u64> {
+        self.get("lock_timeout").and_then(milliseconds).filter(|ms| *ms > 0)
+    }
+
     /// Time limit of a statement, in milliseconds.
     pub fn statement_timeout_ms(&self) -> Option<u64> {
         self.get("statement_timeout").and_then(milliseconds).filter(|ms| *ms > 0)
@@ -157,6 +189,21 @@ mod tests {
         set(&mut values, "y", Scope::Session);
         values.reset("application_name");
         assert_eq!(shown(&values), None);
+    }
+
+    #[test]
+    fn customized_options_stay_known() {
+        let mut values = SettingValues::default();
+        assert_eq!(values.custom("a.b"), None);
+        values.begin();
+        values.set_custom("a.b", "x".to_owned(), Scope::Local);
+        assert_eq!(values.custom("a.b"), Some("x"));
+        values.commit();
+        assert_eq!(values.custom("a.b"), Some(""));
+        values.set_custom("a.b", "y".to_owned(), Scope::Session);
+        values.reset_all();
+        values.reset_custom("c.d");
+        assert_eq!([values.custom("a.b"), values.custom("c.d"), values.custom("e.f")], [Some(""), Some(""), None]);
     }
 
     #[test]

@@ -170,7 +170,7 @@ fn skip_to_is(parser: &mut Parser<'_>) {
 }
 
 /// Reads these words if they come next, in any case.
-fn consume_words(parser: &mut Parser<'_>, words: &str) -> bool {
+pub(super) fn consume_words(parser: &mut Parser<'_>, words: &str) -> bool {
     let is_next = |(at, word): (usize, &str)| word_of(&parser.peek_nth_token(at).token).as_deref() == Some(word);
     let found = words.split(' ').enumerate().all(is_next);
     if found {

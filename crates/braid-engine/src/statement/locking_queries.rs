@@ -4,6 +4,7 @@
 //! FROM t WHERE a = (SELECT * FROM x)`. Such a query may not read rows of the queries around it.
 
 use super::SqlDialect;
+use braid_sql::binder::only_column_name;
 use braid_sql::syntax::parser_of;
 use braid_sql::syntax::walk::{Rewrite, Tree, Walk};
 use sqlparser::ast::helpers::attached_token::AttachedToken;
@@ -90,7 +91,8 @@ impl Rewrite for Moved {
             self.is_refused |= self.with_count > 0;
             let name = Ident::with_quote('"', format!("{NAME}{}", self.count));
             self.count += 1;
-            let mut locking = std::mem::replace(query, rows_of(&name));
+            let rows = rows_of(&name, only_column_name(query));
+            let mut locking = std::mem::replace(query, rows);
             // Those within come first.
             let (depth, with_count) = (self.depth, self.with_count);
             self.begin();
@@ -109,13 +111,14 @@ impl Rewrite for Moved {
 }
 
 fn common_table(name: Ident, query: Query) -> Cte {
-    let alias = TableAlias { explicit: true, name, columns: Vec::new(), at: None };
+    let alias = TableAlias { explicit: false, name, columns: Vec::new(), at: None };
     Cte { alias, query: Box::new(query), from: None, materialized: None, closing_paren_token: AttachedToken::empty() }
 }
 
-/// `SELECT * FROM name`
-fn rows_of(name: &Ident) -> Query {
-    let text = format!("SELECT * FROM {name}");
+/// `SELECT * FROM name`, or its only column, which keeps its name so.
+fn rows_of(name: &Ident, column: Option<String>) -> Query {
+    let column = column.map_or_else(|| "*".to_owned(), |column| Ident::with_quote('"', column).to_string());
+    let text = format!("SELECT {column} FROM {name}");
     let dialect = SqlDialect::for_text(&text);
     let parsed = parser_of(&dialect, &text).and_then(|mut parser| parser.parse_query());
     *parsed.expect("it is a query")
@@ -123,7 +126,7 @@ fn rows_of(name: &Ident) -> Query {
 
 /// A query whose body is a statement that changes rows.
 fn query_of(body: SetExpr) -> Query {
-    Query { body: Box::new(body), ..rows_of(&Ident::new("t")) }
+    Query { body: Box::new(body), ..rows_of(&Ident::new("t"), None) }
 }
 
 #[cfg(test)]
@@ -153,23 +156,23 @@ mod tests {
         for (sql, expected) in [
             (
                 "DELETE FROM t WHERE a IN (SELECT a FROM t FOR UPDATE) RETURNING *",
-                "WITH \"locked 0\" AS (SELECT a FROM t FOR UPDATE) DELETE FROM t WHERE a IN (SELECT * FROM \"locked 0\") RETURNING *",
+                "WITH \"locked 0\" AS (SELECT a FROM t FOR UPDATE) DELETE FROM t WHERE a IN (SELECT \"a\" FROM \"locked 0\") RETURNING *",
             ),
             (
                 "UPDATE t SET a = 1 FROM (SELECT a FROM u FOR SHARE LIMIT 1) AS v WHERE t.a = v.a",
-                "WITH \"locked 0\" AS (SELECT a FROM u LIMIT 1 FOR SHARE) UPDATE t SET a = 1 FROM (SELECT * FROM \"locked 0\") AS v WHERE t.a = v.a",
+                "WITH \"locked 0\" AS (SELECT a FROM u LIMIT 1 FOR SHARE) UPDATE t SET a = 1 FROM (SELECT \"a\" FROM \"locked 0\") AS v WHERE t.a = v.a",
             ),
             (
                 "INSERT INTO t SELECT a FROM u FOR UPDATE",
-                "WITH \"locked 0\" AS (SELECT a FROM u FOR UPDATE) INSERT INTO t SELECT * FROM \"locked 0\"",
+                "WITH \"locked 0\" AS (SELECT a FROM u FOR UPDATE) INSERT INTO t SELECT \"a\" FROM \"locked 0\"",
             ),
             (
                 "WITH x AS (SELECT 1 FOR UPDATE), y AS (SELECT (SELECT a FROM t FOR UPDATE)) SELECT * FROM y FOR SHARE",
-                "WITH x AS (SELECT 1 FOR UPDATE), \"locked 0\" AS (SELECT a FROM t FOR UPDATE), y AS (SELECT (SELECT * FROM \"locked 0\")) SELECT * FROM y FOR SHARE",
+                "WITH x AS (SELECT 1 FOR UPDATE), \"locked 0\" AS (SELECT a FROM t FOR UPDATE), y AS (SELECT (SELECT \"a\" FROM \"locked 0\")) SELECT * FROM y FOR SHARE",
             ),
             (
                 "SELECT (SELECT a FROM t WHERE b = (SELECT b FROM u FOR SHARE) FOR UPDATE)",
-                "WITH \"locked 1\" AS (SELECT b FROM u FOR SHARE), \"locked 0\" AS (SELECT a FROM t WHERE b = (SELECT * FROM \"locked 1\") FOR UPDATE) SELECT (SELECT * FROM \"locked 0\")",
+                "WITH \"locked 1\" AS (SELECT b FROM u FOR SHARE), \"locked 0\" AS (SELECT a FROM t WHERE b = (SELECT \"b\" FROM \"locked 1\") FOR UPDATE) SELECT (SELECT \"a\" FROM \"locked 0\")",
             ),
             // Names of a WITH between would mean something else outside of it.
             (

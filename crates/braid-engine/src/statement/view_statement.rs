@@ -258,6 +258,6 @@ mod tests {
         assert!(changed("alter view v rename to w").starts_with("Rename("));
         assert!(changed("alter view if exists v rename column a to b").starts_with("RenameColumn("));
         assert!(changed("alter materialized view v rename a to b").starts_with("RenameColumn("));
-        assert_eq!(changed("alter view v owner to alice"), "Unsupported");
+        assert_eq!(changed("alter view v set (security_barrier)"), "Unsupported");
     }
 }

@@ -4,6 +4,7 @@
 //! transaction, or, if it is a transaction by itself, by a commit. After a statement that fails half-way the transaction has failed.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use arrow::array::ArrayRef;
 use arrow::record_batch::RecordBatch;
@@ -309,8 +310,13 @@ impl StatementContext {
 
     /// Takes the changes out of the transaction, to make more. Nothing that the statement asks meanwhile knows of them.
     pub fn take_writes(&self) -> WriteSet {
-        let taken = self.shared.state.lock().transaction.take_writes();
-        taken.unwrap_or_else(|| self.database().store().write_set())
+        let (taken, lock_timeout) = {
+            let mut state = self.shared.state.lock();
+            (state.transaction.take_writes(), state.settings.lock_timeout_ms().map(Duration::from_millis))
+        };
+        let mut writes = taken.unwrap_or_else(|| self.database().store().write_set());
+        writes.set_lock_timeout(lock_timeout);
+        writes
     }
 
     /// Puts changes back that were taken.

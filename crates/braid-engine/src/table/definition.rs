@@ -196,7 +196,12 @@ pub(crate) fn default_text(expr: &Expr, session: &dyn SessionFacts) -> Result<St
 /// The text of a condition, as it is kept.
 pub(crate) fn condition_text(expr: &Expr) -> Result<String, EngineError> {
     StatementSize::of(expr).check_default()?;
-    Ok(spelled_out(expr).to_string())
+    let mut spelled = spelled_out(expr);
+    // It is shown in parentheses, and would have more of them each time that it is read again.
+    while let Expr::Nested(inner) = spelled {
+        spelled = *inner;
+    }
+    Ok(spelled.to_string())
 }
 
 fn check_unique_names(columns: &[ColumnDef]) -> Result<(), EngineError> {

@@ -154,6 +154,16 @@ async fn a_wait_can_be_ended() {
     for sql in ["select 1 from a for update", "select 1 from a for share", "select 1 from a for update"] {
         assert_eq!(run(&bob, sql).await.unwrap_err().sqlstate(), "57014", "{sql}");
     }
+    run(&bob, "set statement_timeout = 0;; set lock_timeout = 20").await.unwrap();
+    for sql in
+        ["select 1 from a for share", "update a set v = 1", "select 1 from a where id = 2;; update a set id = id + 1"]
+    {
+        let error = run(&bob, sql).await.unwrap_err();
+        assert_eq!((error.sqlstate(), error.message()), ("55P03", "canceling statement due to lock timeout"), "{sql}");
+    }
+    run(&bob, "begin;; set local lock_timeout = 0").await.unwrap();
+    assert_eq!(run(&bob, "select count(*) from a where id = 2").await.unwrap(), "1");
+    run(&bob, "rollback").await.unwrap();
     // What the others have tried is not held.
     db.run("select 1 from a for update;; commit").await;
     assert_eq!(run(&bob, "select count(*) from (select 1 from a for update nowait) x").await.unwrap(), "5");
@@ -193,6 +203,58 @@ async fn a_locked_row_is_there_for_others() {
     db.check(&[("select v from a where id = 1", "7")]).await;
 }
 
+/// A transaction that inserts a referencing row and bumps a counter there does not wait for one that waits for it.
+#[tokio::test]
+async fn nothing_is_held_while_a_lock_is_waited_for() {
+    let (db, bob) = accounts().await;
+    db.run("create table c (id int, a int references a);; begin;; insert into c values (1, 1)").await;
+    let ends = async { drop(db.run("update a set v = v + 1 where id = 1;; commit").await) };
+    let answered = waits(&bob, "select v from a where id in (1, 2) order by id for update", ends).await;
+    assert_eq!(answered.as_deref(), Ok("1\n0"));
+}
+
+#[tokio::test]
+async fn rows_that_are_moved_by_others_are_not_skipped() {
+    let db = TestDb::new().await;
+    db.run("create table jobs (id int primary key);; insert into jobs select g from generate_series(1, 5) g").await;
+    let bob = db.database.session("bob");
+    let stop = std::sync::atomic::AtomicBool::new(false);
+    let take = async {
+        for _ in 0..100 {
+            let sql = "select id from jobs where id <= 5 order by id limit 1 for update skip locked";
+            assert_eq!(db.run(sql).await, "1");
+        }
+        stop.store(true, std::sync::atomic::Ordering::Relaxed);
+    };
+    let insert = async {
+        for id in 100.. {
+            if stop.load(std::sync::atomic::Ordering::Relaxed) {
+                return;
+            }
+            run(&bob, &format!("insert into jobs values ({id})")).await.unwrap();
+        }
+    };
+    futures::join!(take, insert);
+}
+
+/// There are no locks of tables: what comes second fails.
+#[tokio::test]
+async fn a_lock_of_rows_that_are_gone_with_their_table_fails_its_commit() {
+    let (db, bob) = accounts().await;
+    for change in ["alter table a alter v type bigint", "truncate a", "drop table a"] {
+        db.run("begin;; select v from a where id = 1 for update").await;
+        run(&bob, change).await.unwrap();
+        assert_eq!(db.state("commit").await, "40001", "{change}");
+        db.run("begin;; rollback").await;
+        run(&bob, "create table if not exists a (id int primary key, v int);; insert into a values (1, 1) on conflict do nothing")
+            .await
+            .unwrap();
+    }
+    // Its own changes are none of others.
+    db.run("begin;; select v from a for update;; alter table a alter v type text;; truncate a;; commit").await;
+    db.run("insert into a values (1, 'x');; begin;; select v from a for share;; update a set v = 'y';; delete from a;; commit").await;
+}
+
 /// Commits merge small chunks, but for those with locked rows.
 #[tokio::test]
 async fn a_locked_row_stays_where_it_is() {
@@ -220,6 +282,11 @@ async fn errors_of_locks_name_the_table() {
     db.run("rollback").await;
     let sql = "select (select v from a b where b.id = a.id for no key update) from a";
     let error = db.fail(sql).await;
-    assert_eq!(error.sqlstate(), "0A000");
-    assert_eq!(error.message(), "row locks in a subquery that reads rows of the query around it are not supported");
+    assert_eq!(error.sqlstate(), "42P01");
+    assert_eq!(error.hint().as_deref(), Some("A subquery with row locks cannot read rows of the query around it."));
+    for sql in
+        ["delete from a where id = (select nope from a for update)", "select (select id from nothing for update)"]
+    {
+        assert!(["42703", "42P01"].contains(&db.state(sql).await), "{sql}");
+    }
 }

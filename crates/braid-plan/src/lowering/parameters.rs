@@ -15,7 +15,7 @@ use braid_storage::Scalar;
 
 use super::numeric_comparisons::place_for;
 use super::query::{Lowering, Purpose};
-use super::session_dependence::depends_on_session;
+use super::session_dependence::{asks_names, depends_on_session};
 use crate::rewriting::failing::{ends_in_escape, is_like};
 use crate::values::Form;
 use crate::values::arrays::{integer_scalar, scalar_of};
@@ -301,7 +301,10 @@ fn is_immutable(expression: &Expression) -> bool {
 fn is_immutable_itself(expression: &Expression) -> bool {
     let of_function = |function: &Function| !depends_on_session(function.id);
     match &expression.node {
-        Node::Call(call) => call.volatility == Volatility::Immutable || of_function(&call.function),
+        Node::Call(call) => {
+            let is_immutable = call.volatility == Volatility::Immutable && !asks_names(call.function.id);
+            is_immutable || of_function(&call.function)
+        }
         Node::ThroughText(cast) => of_function(&cast.output) && of_function(&cast.input),
         Node::EachElement { cast, .. } => match cast {
             ElementCast::Relabel => true,

@@ -66,6 +66,9 @@ const OF_ZONE: &[&str] = &[
     "to_timestamp",
 ];
 
+/// Functions that PostgreSQL calls immutable, and that look for the names of roles.
+const OF_NAMES: &[&str] = &["acldefault_sql"];
+
 /// Pairs of types whose values are compared in the session's zone.
 const COMPARED_IN_ZONE: &[(&str, &str)] =
     &[("date", "timestamptz"), ("timestamptz", "date"), ("timestamp", "timestamptz"), ("timestamptz", "timestamp")];
@@ -83,7 +86,13 @@ static NAMES: LazyLock<HashSet<String>> = LazyLock::new(|| {
 /// Whether the result may differ between sessions of one zone, or from call to call, for the same arguments.
 pub(super) fn depends_on_session(function: FunctionId) -> bool {
     let entry = pg_catalog().function(function);
-    entry.volatility != Volatility::Immutable && entry.symbol.is_none_or(|symbol| !NAMES.contains(symbol))
+    asks_names(function)
+        || entry.volatility != Volatility::Immutable && entry.symbol.is_none_or(|symbol| !NAMES.contains(symbol))
+}
+
+/// Whether it looks for the names of roles, whatever its volatility.
+pub(super) fn asks_names(function: FunctionId) -> bool {
+    pg_catalog().function(function).symbol.is_some_and(|symbol| OF_NAMES.contains(&symbol))
 }
 
 #[cfg(test)]

@@ -70,6 +70,7 @@ use clause::Clause;
 use parameters::Parameters;
 use places::{Place, Places};
 pub use query::assignment::AssignedColumn;
+pub use query::output_names::only_column_name;
 pub use query::returning::{ReturnedRows, Returning};
 pub use query::row_expressions::RowExpression;
 use query::scope::{Scope, ScopeRelation};

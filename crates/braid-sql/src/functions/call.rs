@@ -52,6 +52,20 @@ pub trait SessionFacts: fmt::Debug {
     fn sequences(&self) -> Option<Arc<dyn Sequences>> {
         None
     }
+    /// What changes the session's settings; `None` where nothing does.
+    fn setting_changes(&self) -> Option<Arc<dyn SettingChanges>> {
+        None
+    }
+}
+
+/// Changes of the settings of a session.
+pub trait SettingChanges: fmt::Debug + Send + Sync {
+    /// Sets a setting, until the end of the transaction or of the session, to its default without a value; returns the value that it has
+    /// then.
+    ///
+    /// # Errors
+    /// For an unknown setting, and a value that it does not take.
+    fn set(&self, name: &str, value: Option<&str>, is_local: bool) -> Result<String, SqlError>;
 }
 
 /// The numbers of sequences, which are named by the numbers of their relations.

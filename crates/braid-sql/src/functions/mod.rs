@@ -52,7 +52,7 @@ use std::fmt;
 use std::sync::LazyLock;
 
 pub use crate::value_memory::{LimitedMemory, UnlimitedMemory, ValueMemory};
-pub use call::{Call, Notifications, ObjectNames, Sequences, SessionFacts};
+pub use call::{Call, Notifications, ObjectNames, Sequences, SessionFacts, SettingChanges};
 pub use sets::{Rows, SetImplementation, set_implementation_of};
 
 use crate::pg_catalog::{CatalogMap, FunctionEntry, FunctionId, pg_catalog};

@@ -16,7 +16,10 @@ pub const FUNCTIONS: Implementations = &[
     ("current_user", |_, call| Ok(Value::text(call.session.user()))),
     ("session_user", |_, call| Ok(Value::text(call.session.user()))),
     ("pg_backend_pid", |_, call| Ok(Value::Int4(call.session.session_id()))),
+    // No server follows another one.
+    ("pg_is_in_recovery", |_, _| Ok(Value::Bool(false))),
     ("pg_client_encoding", |_, _| Ok(Value::text("UTF8"))),
+    ("set_config_by_name", set_config),
     ("show_config_by_name", |args, call| setting(args[0].as_text(), call)),
     ("show_config_by_name_missing_ok", |args, call| match setting(args[0].as_text(), call) {
         Err(error) if error.state() == SqlState::UndefinedObject && args[1].as_bool() => Ok(Value::Null),
@@ -40,6 +43,18 @@ fn current_schemas(args: &[Value], call: &Call<'_>) -> Result<Value, SqlError> {
         false => path.listed().iter().map(|schema| Value::text(schema.as_str())).collect(),
     };
     Ok(Value::Array(ArrayValue::of(TypeId::NAME, names).into()))
+}
+
+/// `set_config(name, value, is_local)`. Without a value the setting gets its default.
+fn set_config(args: &[Value], call: &Call<'_>) -> Result<Value, SqlError> {
+    if args[0].is_null() {
+        return Err(SqlError::new(SqlState::NullValueNotAllowed, "SET requires parameter name"));
+    }
+    let value = (!args[1].is_null()).then(|| args[1].as_text());
+    let is_local = !args[2].is_null() && args[2].as_bool();
+    let changes = call.session.setting_changes();
+    let changes = changes.ok_or_else(|| SqlError::unsupported("set_config outside of a session is not supported"))?;
+    changes.set(args[0].as_text(), value, is_local).map(Value::text)
 }
 
 /// A setting as SHOW prints it.

@@ -19,6 +19,7 @@
 //! | [`spellings`] | short forms spelt out |
 //! | [`table_likes`] | LIKE among the columns of CREATE TABLE |
 //! | [`tokens`] | tokens as PostgreSQL cuts them |
+//! | [`transaction_modes`] | DEFERRABLE of transactions |
 //! | [`walk`] | walks over trees |
 //! | [`whole_rows`] | `t.*` as an operand |
 //! | [`words`] | words of PostgreSQL's grammar |
@@ -40,6 +41,7 @@ mod set_columns;
 mod spellings;
 mod table_likes;
 mod tokens;
+mod transaction_modes;
 pub mod walk;
 mod whole_rows;
 mod words;
@@ -55,6 +57,7 @@ pub use column_definitions::is_unnamed;
 pub use dialect::SqlDialect;
 pub use fetch_counts::fetch_count;
 pub use frame_exclusions::excluded;
+pub use identity_options::cache_and_name;
 pub use joins::join_name;
 pub use operands::{ROW, VARIADIC};
 pub use operators::SYMMETRIC;

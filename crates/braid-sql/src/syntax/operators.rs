@@ -3,6 +3,7 @@
 //! - Every operator binds as tightly as in PostgreSQL's grammar. Operators that PostgreSQL has not end the expression.
 //! - The escape character of LIKE and SIMILAR TO is any expression. One that is no literal becomes the call that PostgreSQL makes of it.
 //! - `a LIKE ANY (b)` is `a ~~ ANY (b)`.
+//! - `a OPERATOR(pg_catalog.=) ANY (b)` compares with an operator by its name.
 //! - A query behind ANY or ALL may begin with a query in parentheses.
 //! - What IS DISTINCT FROM compares ends where its precedence says.
 //! - COLLATE follows casts as well.
@@ -73,6 +74,9 @@ pub(super) fn infix(dialect: &dyn Dialect, parser: &mut Parser<'_>, left: &Expr)
         };
     }
     let first = keyword_at(parser, 0);
+    if first == Keyword::OPERATOR {
+        return parser.maybe_parse(|parser| named_quantified(parser, left)).transpose();
+    }
     let negated = first == Keyword::NOT;
     let word = if negated { keyword_at(parser, 1) } else { first };
     match word {
@@ -210,6 +214,30 @@ fn pattern_operator(word: Keyword, negated: bool) -> BinaryOperator {
         (_, false) => BinaryOperator::PGRegexMatch,
         (_, true) => BinaryOperator::PGRegexNotMatch,
     }
+}
+
+/// `OPERATOR(pg_catalog.=) ANY (array)`
+fn named_quantified(parser: &mut Parser<'_>, left: &Expr) -> Result<Expr, ParserError> {
+    parser.expect_keyword_is(Keyword::OPERATOR)?;
+    parser.expect_token(&Token::LParen)?;
+    let mut path = Vec::new();
+    loop {
+        let part = parser.next_token();
+        path.push(match part.token {
+            Token::Word(word) => word.value,
+            other => other.to_string(),
+        });
+        match parser.next_token().token {
+            Token::Period => {}
+            Token::RParen => break,
+            _ => return parser.expected("an operator", parser.peek_token()),
+        }
+    }
+    let quantifier = keyword_at(parser, 0);
+    if !matches!(quantifier, Keyword::ANY | Keyword::SOME | Keyword::ALL) {
+        return parser.expected("ANY or ALL", parser.peek_token());
+    }
+    quantified(parser, Box::new(left.clone()), BinaryOperator::PGCustomBinaryOperator(path), quantifier)
 }
 
 /// `ANY (array)`, `ALL (SELECT …)`

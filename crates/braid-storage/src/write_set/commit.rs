@@ -63,7 +63,9 @@ impl WriteSet {
     async fn commit_unboxed(mut self, check: Check) -> Result<Arc<Catalog>, StoreError> {
         let shared = Arc::clone(&self.shared);
         if self.is_empty() {
-            return Ok(shared.snapshot());
+            let newest = shared.snapshot();
+            self.check_locked_rows(&newest)?;
+            return Ok(newest);
         }
         self.check_left_events().await?;
         self.check_deferred(true, None).await?;
@@ -75,6 +77,7 @@ impl WriteSet {
         let lock = CommitLock::acquire(&shared).await?;
         let newest = lock.catalog();
         check(&newest)?;
+        self.check_locked_rows(&newest)?;
         for (id, writes) in &self.tables {
             let newest_number = writes.version_to_fill(&newest)?.map(|version| version.sequence);
             let is_locked = |chunk: &ChunkId| shared.row_locks.is_locked(*id, *chunk, self.locks.as_deref());

@@ -86,7 +86,13 @@ impl WriteSet {
 
     /// The owner of the transaction's locks.
     pub(super) fn lock_owner(&mut self) -> Arc<LockOwner> {
-        Arc::clone(self.locks.get_or_insert_with(|| Arc::new(self.shared.row_locks.owner())))
+        let timeout = self.lock_timeout;
+        let new = || {
+            let owner = self.shared.row_locks.owner();
+            owner.set_timeout(timeout);
+            Arc::new(owner)
+        };
+        Arc::clone(self.locks.get_or_insert_with(new))
     }
 
     /// Checks that keys of an altered table differ in all of its rows, which are in files.

@@ -6,13 +6,15 @@
 
 use std::sync::Arc;
 
+use arrow::array::ArrayRef;
 use braid_base::{ChunkId, TableId};
 use futures::future::BoxFuture;
 
 use super::WriteSet;
 use super::references::ReferenceKeys;
+use crate::catalog::Catalog;
 use crate::references::Reference;
-use crate::row_locks::{KeyLock, LockOwner, Locked, RowLockMode};
+use crate::row_locks::{Holder, KeyLock, LockOwner, Locked, RowLockMode};
 use crate::store_shared::CommitLock;
 use crate::{DeletedRows, RowDeletes, RowId, StoreError, TableVersion};
 
@@ -36,6 +38,15 @@ pub enum RowState {
     Held,
     /// Others have deleted or replaced it since the statement has seen it.
     Changed,
+    /// Its chunk is gone: others have merged it, and the row may be in another one.
+    Moved,
+}
+
+impl RowState {
+    /// Whether the newest state has another row there, or none.
+    pub fn is_other(self) -> bool {
+        matches!(self, Self::Changed | Self::Moved)
+    }
 }
 
 impl WriteSet {
@@ -49,7 +60,7 @@ impl WriteSet {
         table: TableId,
         rows: &'a RowDeletes,
     ) -> BoxFuture<'a, Result<Locked, StoreError>> {
-        Box::pin(self.lock_in_mode((RowLockMode::Deletion, false), table, rows))
+        Box::pin(self.lock_together((RowLockMode::Deletion, false), (table, rows), Vec::new()))
     }
 
     /// As [`Self::lock_rows`], rows of this version that the statement is not about to delete.
@@ -64,25 +75,17 @@ impl WriteSet {
     ) -> BoxFuture<'a, Result<Locked, StoreError>> {
         Box::pin(async move {
             let RowLocking { mode, references, fails_if_held } = locking;
-            if self.lock_in_mode((*mode, *fails_if_held), version.def.id, rows).await? == Locked::Changed {
-                return Ok(Locked::Changed);
-            }
             let id_of = |(chunk, rows): (&ChunkId, &DeletedRows)| {
                 let chunk = *chunk;
                 rows.iter().map(|row| RowId { chunk, row }).collect::<Vec<_>>()
             };
-            let ids: Vec<RowId> = rows.iter().flat_map(id_of).collect();
+            let mut keys = Vec::new();
             for reference in each_key(references) {
-                let keys = self.keys_of_rows(version, &ids, reference).await?;
-                let owner = self.lock_owner();
-                while let Err(holder) = owner.try_lock_keys(KeyLock::Removed, &keys.lock_id(), &keys.keys) {
-                    if *fails_if_held {
-                        return Err(StoreError::LockNotAvailable { table: version.def.name.clone() });
-                    }
-                    owner.wait_for(holder).await?;
-                }
+                let ids: Vec<RowId> = rows.iter().flat_map(id_of).collect();
+                let values = self.read_columns_of_rows(version, &ids, &reference.key.key).await?;
+                keys.push(ReferenceKeys::of(reference, &version.def, &values)?);
             }
-            Ok(Locked::AsSeen)
+            self.lock_together((*mode, *fails_if_held), (version.def.id, rows), keys).await
         })
     }
 
@@ -100,38 +103,43 @@ impl WriteSet {
             let (table, owner) = (version.def.id, self.lock_owner());
             let mut keys = Vec::new();
             for reference in each_key(&locking.references) {
-                let mut of_rows = Vec::with_capacity(rows.len());
-                for row in rows {
-                    of_rows.push(self.keys_of_rows(version, std::slice::from_ref(row), reference).await?);
-                }
-                keys.push(of_rows);
+                let values = self.read_columns_of_rows(version, rows, &reference.key.key).await?;
+                let of_row = |at| {
+                    let own: Vec<ArrayRef> = values.iter().map(|column| column.slice(at, 1)).collect();
+                    ReferenceKeys::of(reference, &version.def, &own)
+                };
+                keys.push((0..rows.len()).map(of_row).collect::<Result<Vec<_>, _>>()?);
             }
             let lock = CommitLock::acquire(&self.shared).await?;
             let newest = lock.catalog();
             let unknown = || StoreError::UnknownTable { table: table.to_string() };
             let newest = newest.by_id(table).ok_or_else(unknown)?;
             let row_count_of = |row: &RowId| {
-                let at = newest.chunks.binary_search_by_key(&row.chunk, |chunk| chunk.id).ok()?;
+                let at =
+                    newest.chunks.binary_search_by_key(&row.chunk, |chunk| chunk.id).map_err(|_| RowState::Moved)?;
                 let chunk = &newest.chunks[at];
                 let is_gone = chunk.deleted.as_ref().is_some_and(|deleted| deleted.contains(row.row));
-                (!is_gone).then_some(chunk.row_count)
+                if is_gone { Err(RowState::Changed) } else { Ok(chunk.row_count) }
             };
             // Rows without keys are locked together.
             let mut wanted = RowDeletes::new();
             for row in rows.iter().filter(|_| keys.is_empty()) {
-                if let Some(row_count) = row_count_of(row) {
+                if let Ok(row_count) = row_count_of(row) {
                     wanted.entry(row.chunk).or_insert_with(|| DeletedRows::none(row_count)).insert(row.row);
                 }
             }
             let free = owner.lock_free(locking.mode, table, &wanted);
             let state_of = |(at, row): (usize, &RowId)| {
-                let Some(row_count) = row_count_of(row) else { return RowState::Changed };
+                let row_count = match row_count_of(row) {
+                    Ok(row_count) => row_count,
+                    Err(state) => return state,
+                };
                 let is_locked = match keys.is_empty() {
                     true => free.get(&row.chunk).is_some_and(|free| free.contains(row.row)),
                     false => {
                         let own = RowDeletes::from([(row.chunk, DeletedRows::of(row_count, [row.row]))]);
-                        let keys: Vec<&ReferenceKeys> = keys.iter().map(|of_rows| &of_rows[at]).collect();
-                        lock_with_keys(&owner, (locking.mode, table, &own), &keys)
+                        let keys = keys.iter().map(|of_rows| &of_rows[at]);
+                        lock_with_keys(&owner, (locking.mode, table, &own), keys).is_ok()
                     }
                 };
                 if is_locked { RowState::Locked } else { RowState::Held }
@@ -145,11 +153,12 @@ impl WriteSet {
         self.lock_owner().count_held(mode, table)
     }
 
-    async fn lock_in_mode(
+    /// Locks rows with their keys, all or none: while it waits it holds none of them, so that the other transaction may have them too.
+    async fn lock_together(
         &mut self,
         (mode, fails_if_held): (RowLockMode, bool),
-        table: TableId,
-        rows: &RowDeletes,
+        (table, rows): (TableId, &RowDeletes),
+        keys: Vec<ReferenceKeys>,
     ) -> Result<Locked, StoreError> {
         if rows.values().all(DeletedRows::is_empty) {
             return Ok(Locked::AsSeen);
@@ -171,7 +180,7 @@ impl WriteSet {
                     }
                     return Ok(Locked::Changed);
                 }
-                match owner.try_lock(mode, table, rows) {
+                match lock_with_keys(&owner, (mode, table, rows), keys.iter()) {
                     Ok(()) => return Ok(Locked::AsSeen),
                     Err(_) if fails_if_held => {
                         return Err(StoreError::LockNotAvailable { table: version.def.name.clone() });
@@ -183,35 +192,50 @@ impl WriteSet {
         }
     }
 
-    async fn keys_of_rows(
-        &self,
-        version: &Arc<TableVersion>,
-        rows: &[RowId],
-        reference: &Reference,
-    ) -> Result<ReferenceKeys, StoreError> {
-        let values = self.read_columns_of_rows(version, rows, &reference.key.key).await?;
-        ReferenceKeys::of(reference, &version.def, &values)
+    /// Whether rows are locked that are not about to be deleted.
+    pub fn has_locked_rows(&self) -> bool {
+        self.locks.as_ref().is_some_and(|owner| !owner.read_rows().is_empty())
+    }
+
+    /// Checks that the rows which the transaction has locked are still there: others may have altered, emptied or dropped their table.
+    ///
+    /// # Errors
+    /// [`StoreError::Conflict`].
+    pub(super) fn check_locked_rows(&self, newest: &Catalog) -> Result<(), StoreError> {
+        let Some(owner) = &self.locks else { return Ok(()) };
+        for (table, rows) in owner.read_rows() {
+            let version = newest.by_id(table);
+            if version.is_none_or(|version| version.check_has_rows(&rows).is_err()) {
+                let name = version.map_or_else(|| table.to_string(), |version| format!("\"{}\"", version.def.name));
+                return Err(StoreError::Conflict { what: format!("table {name}") });
+            }
+        }
+        Ok(())
     }
 }
 
-/// Locks a row and its keys, all or none; whether it could.
-fn lock_with_keys(
+/// Locks rows and their keys, all or none.
+///
+/// # Errors
+/// The transaction that holds one of them.
+fn lock_with_keys<'k>(
     owner: &LockOwner,
-    (mode, table, row): (RowLockMode, TableId, &RowDeletes),
-    keys: &[&ReferenceKeys],
-) -> bool {
+    (mode, table, rows): (RowLockMode, TableId, &RowDeletes),
+    keys: impl Iterator<Item = &'k ReferenceKeys>,
+) -> Result<(), Holder> {
     let mut taken = Vec::new();
-    for keys in keys {
-        match owner.try_lock_keys(KeyLock::Removed, &keys.lock_id(), &keys.keys) {
-            Ok(added) => taken.push((keys.lock_id(), added)),
-            Err(_) => break,
+    let lock_keys = || -> Result<(), Holder> {
+        for keys in keys {
+            let added = owner.try_lock_keys(KeyLock::Removed, &keys.lock_id(), &keys.keys)?;
+            taken.push((keys.lock_id(), added));
         }
-    }
-    let is_locked = taken.len() == keys.len() && owner.try_lock(mode, table, row).is_ok();
-    if !is_locked {
+        Ok(())
+    };
+    let locked = lock_keys().and_then(|()| owner.try_lock(mode, table, rows));
+    if locked.is_err() {
         taken.into_iter().rev().for_each(|(id, added)| owner.unlock_keys(KeyLock::Removed, &id, added));
     }
-    is_locked
+    locked
 }
 
 /// One of the foreign keys that refer to the same columns.

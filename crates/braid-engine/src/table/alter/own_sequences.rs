@@ -241,7 +241,8 @@ impl AlteredTable {
         };
         let is_known = |name: &str| self.catalog().has_relation(schema, name) && !is_dropped(name);
         let is_taken = |name: &str| is_known(name) || is_new(name);
-        let name = free_name(&self.def.name, &self.def.columns[at].name, is_taken);
+        let free = || free_name(&self.def.name, &self.def.columns[at].name, is_taken);
+        let name = own.name_in(self.catalog(), schema, is_taken)?.unwrap_or_else(free);
         let id = context.database().store().write_set().new_relation_id();
         let (def, state) = own.define(id, name, &StatementFacts::of(context))?;
         let owner = Some(own.owner(&self.def, at));

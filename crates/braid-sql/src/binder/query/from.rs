@@ -10,6 +10,7 @@ use sqlparser::ast::{
 use super::samples::only_tables_are_sampled;
 use super::scope::{Access, Scope, ScopeColumn, ScopeRelation, visible_columns};
 use super::subqueries::column_expression;
+use super::system_columns::with_table_oid;
 use crate::binder::clause::Clause;
 use crate::binder::places::Place;
 use crate::binder::{Binder, fold, truth};
@@ -17,9 +18,7 @@ use crate::expression::{Expression, Node};
 use crate::pg_catalog::TypeId;
 use crate::relation::{ColumnId, Expansion, JoinKind, Output, Query, Relation, SetFunctionCall, TableScan};
 use crate::syntax::{is_no_table_name, is_rows_from, is_unnamed, join_name};
-use crate::tables::{
-    LOCKED_TABLE_SCHEMA, NamedColumn, ROW_IDS, is_common_rows, row_ids_of_locked, schema_of_identified_table,
-};
+use crate::tables::{NamedColumn, ROW_IDS, is_common_rows, row_ids_name, schema_of_identified_table};
 use crate::values::Value;
 use crate::{SqlError, SqlState, SqlType};
 
@@ -188,7 +187,8 @@ impl Binder<'_> {
     fn item(&self, factor: &TableFactor, scope: &Scope<'_>) -> Result<FromItem, SqlError> {
         let item = self.factor(factor, scope)?;
         Ok(match factor {
-            TableFactor::Table { args: None, .. } | TableFactor::Derived { .. } => self.with_presence(item),
+            TableFactor::Table { args: None, .. } => self.with_presence(with_table_oid(item)),
+            TableFactor::Derived { .. } => self.with_presence(item),
             TableFactor::NestedJoin { alias: Some(_), .. } => self.with_presence(item),
             TableFactor::Table { .. } | TableFactor::Function { .. } | TableFactor::UNNEST { .. }
                 if item.names.iter().any(|relation| relation.columns.len() > 1) =>
@@ -255,7 +255,12 @@ impl Binder<'_> {
                 let Some(alias) = alias else { return Ok(joined) };
                 let columns = visible_columns(&joined.names).cloned().collect();
                 let named = self.aliased(ScopeRelation::named(fold(&alias.name), columns), Some(alias))?;
-                let hidden = joined.names.into_iter().map(|name| ScopeRelation { access: Access::Hidden, ..name });
+                // No text names identities of rows.
+                let hidden = |name: ScopeRelation| match name.is_of_identities() {
+                    true => name,
+                    false => ScopeRelation { access: Access::Hidden, ..name },
+                };
+                let hidden = joined.names.into_iter().map(hidden);
                 Ok(FromItem { relation: joined.relation, names: hidden.chain([named]).collect() })
             }
             other => Err(SqlError::unsupported(format!("{other} in FROM is not supported"))),
@@ -381,15 +386,13 @@ impl Binder<'_> {
                 ..own.with_own_fields()
             },
         };
+        let names = ScopeRelation { table_oid: self.table_oid(&table), ..names };
         let mut names = vec![self.aliased(names, alias)?];
         if let Some(schema) = schema.filter(|schema| schema_of_identified_table(schema).is_some()) {
             let sql_type = SqlType::of(TypeId::INT8);
             let id = self.new_column(ROW_IDS, sql_type);
             scan.columns.push(id);
-            let name = match schema.starts_with(LOCKED_TABLE_SCHEMA) {
-                true => row_ids_of_locked(names[0].name.as_deref().unwrap_or_default()),
-                false => ROW_IDS.to_owned(),
-            };
+            let name = row_ids_name(schema);
             let row_ids = vec![ScopeColumn { name: name.clone(), id, sql_type }];
             names.push(ScopeRelation { has_visible_columns: false, ..ScopeRelation::named(name, row_ids) });
         }

@@ -25,6 +25,7 @@
 //! | [`value_sources`] | queries that give new values of several columns |
 //! | [`whole_rows`] | names of relations that stand for their rows |
 //! | [`output_names`] | the names of columns |
+//! | [`system_columns`] | the oid of the table that a row is of |
 //! | [`scope`] | what names mean |
 
 pub mod assignment;
@@ -36,7 +37,7 @@ mod grouping;
 mod locking;
 mod nested_sets;
 mod ordering;
-mod output_names;
+pub(super) mod output_names;
 pub mod returning;
 pub mod row_expressions;
 mod rows;
@@ -46,6 +47,7 @@ mod select;
 mod select_list;
 mod set_operations;
 mod subqueries;
+mod system_columns;
 mod table_order;
 mod value_sources;
 mod view_session;

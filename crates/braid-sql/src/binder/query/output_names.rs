@@ -40,6 +40,16 @@ impl Binder<'_> {
     }
 }
 
+/// The name of a column of a select list of one column, if it is an alias or that of a column or function.
+pub fn only_column_name(query: &Query) -> Option<String> {
+    let SetExpr::Select(select) = &*query.body else { return None };
+    match &select.projection[..] {
+        [SelectItem::ExprWithAlias { alias, .. }] => Some(fold(alias)),
+        [SelectItem::UnnamedExpr(expr)] => strong_name(expr),
+        _ => None,
+    }
+}
+
 /// Names of columns and functions: they show through casts.
 fn strong_name(expr: &Expr) -> Option<String> {
     Some(match expr {

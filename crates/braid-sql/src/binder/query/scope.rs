@@ -69,6 +69,8 @@ pub(in crate::binder) struct ScopeRelation {
     pub primary_key: Vec<usize>,
     /// The column that is true where its row is there, and null where an outer join found none; `None` if no call may ask that.
     pub presence: Option<ColumnId>,
+    /// The column with the oid of the table, and the oid; `None` if nothing reads it.
+    pub table_oid: Option<(ScopeColumn, u32)>,
     /// The recursion, of whose step before it is the rows.
     pub last_step: Option<CteId>,
 }
@@ -126,9 +128,19 @@ impl ScopeRelation {
         Err(SqlError::new(SqlState::InvalidColumnReference, message).with_detail(detail))
     }
 
-    /// Whether a column is one of it, or tells whether its row is there.
+    /// Whether it has the identities of the rows of another one.
+    pub fn is_of_identities(&self) -> bool {
+        self.name.as_ref().is_some_and(|name| name.starts_with(ROW_IDS))
+    }
+
+    /// Its columns, also those that `*` does not mean.
+    pub fn all_columns(&self) -> impl Iterator<Item = &ScopeColumn> {
+        self.columns.iter().chain(self.table_oid.as_ref().map(|(column, _)| column))
+    }
+
+    /// Whether a column is one of it, or tells of its row.
     pub fn has(&self, column: ColumnId) -> bool {
-        self.presence == Some(column) || self.columns.iter().any(|own| own.id == column)
+        self.presence == Some(column) || self.all_columns().any(|own| own.id == column)
     }
 
     /// The same, whose row keeps these names of its fields under an alias.
@@ -151,6 +163,7 @@ impl ScopeRelation {
             table: None,
             primary_key: Vec::new(),
             presence: None,
+            table_oid: None,
             last_step: None,
         }
     }
@@ -298,7 +311,7 @@ impl<'a> Binder<'a> {
                 .iter()
                 .filter(|relation| relation.has_visible_columns && relation.access != Access::Hidden);
             let of_relation =
-                |relation: &'a ScopeRelation| relation.columns.iter().map(move |column| (relation, column));
+                |relation: &'a ScopeRelation| relation.all_columns().map(move |column| (relation, column));
             let mut found = visible.flat_map(of_relation).filter(|(_, column)| column.name == name);
             match (found.next(), found.next()) {
                 (Some(_), Some(_)) => {
@@ -328,14 +341,14 @@ impl<'a> Binder<'a> {
 
     fn column_of(&self, schema: Option<&str>, relation: &str, name: &str) -> Result<&'a ScopeColumn, SqlError> {
         let found = self.relation_named(schema, relation)?;
-        let mut columns = found.columns.iter().filter(|column| column.name == name);
+        let mut columns = found.all_columns().filter(|column| column.name == name);
         match (columns.next(), columns.next()) {
             (Some(column), None) => Ok(column),
             (Some(_), Some(_)) => {
                 let message = format!("column reference \"{name}\" is ambiguous");
                 Err(SqlError::new(SqlState::AmbiguousColumn, message))
             }
-            (None, _) if SYSTEM_COLUMNS.contains(&name) => Err(self.system_column(name)),
+            (None, _) if SYSTEM_COLUMNS.contains(&name) && found.table.is_some() => Err(self.system_column(name)),
             (None, _) => {
                 Err(SqlError::new(SqlState::UndefinedColumn, format!("column {relation}.{name} does not exist")))
             }

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use crate::functions::numbers::random::SessionRandom;
-use crate::functions::{Notifications, ObjectNames, Sequences, SessionFacts};
+use crate::functions::{Notifications, ObjectNames, Sequences, SessionFacts, SettingChanges};
 use crate::input::time_zones::TimeZone;
 use crate::pg_catalog::TypeId;
 use crate::tables::ViewOrigin;
@@ -78,6 +78,10 @@ impl SessionFacts for ViewSession<'_> {
 
     fn sequences(&self) -> Option<Arc<dyn Sequences>> {
         self.session.sequences()
+    }
+
+    fn setting_changes(&self) -> Option<Arc<dyn SettingChanges>> {
+        self.session.setting_changes()
     }
 }
 

@@ -10,6 +10,7 @@ use sqlparser::ast::{Expr, FunctionArg, FunctionArgExpr, Ident, Query};
 
 use super::from::FromItem;
 use super::scope::ScopeRelation;
+use super::system_columns::TABLE_OID;
 use crate::binder::places::Place;
 use crate::binder::{Binder, Placed, fold, negation, truth};
 use crate::expression::{Expression, Node, Origin};
@@ -20,11 +21,16 @@ use crate::syntax::walk::{Tree, Walk};
 use crate::values::Value;
 use crate::{SqlError, SqlType};
 
-/// The names of relations whose rows a statement may read.
+/// The names of relations whose rows a statement may read, and `tableoid` if it may read that.
 #[derive(Debug, Default)]
 pub(in crate::binder) struct RowNames(RefCell<BTreeSet<String>>);
 
 impl RowNames {
+    /// Whether a name is among them.
+    pub fn has(&self, name: &str) -> bool {
+        self.0.borrow().contains(name)
+    }
+
     /// Adds those of a query.
     pub fn note(&self, query: &Query) {
         query.walk(&mut RelationNames(&mut self.0.borrow_mut()));
@@ -37,6 +43,11 @@ struct RelationNames<'n>(&'n mut BTreeSet<String>);
 impl Walk for RelationNames<'_> {
     fn enter_expression(&mut self, expression: &Expr) {
         self.0.extend(relation_name(expression).map(fold));
+        if let Expr::CompoundIdentifier(names) = expression
+            && names.last().is_some_and(|last| fold(last) == TABLE_OID)
+        {
+            self.0.insert(TABLE_OID.to_owned());
+        }
     }
 }
 
@@ -55,8 +66,8 @@ fn relation_name(syntax: &Expr) -> Option<&Ident> {
 impl<'a> Binder<'a> {
     /// The item with a column that tells whether its row is there, if an expression may ask that.
     pub(super) fn with_presence(&self, mut item: FromItem) -> FromItem {
-        let Some(relation) = item.names.last_mut() else { return item };
-        let is_read = relation.name.as_ref().is_some_and(|name| self.statement.row_names.0.borrow().contains(name));
+        let Some(relation) = item.names.iter_mut().rfind(|relation| !relation.is_of_identities()) else { return item };
+        let is_read = relation.name.as_ref().is_some_and(|name| self.statement.row_names.has(name));
         // A name that is a column's, too, means the column, except before `.*`.
         if is_read && relation.presence.is_none() {
             let id = self.new_column("*", SqlType::of(TypeId::BOOL));

@@ -11,11 +11,13 @@
 //! | [`relations`] | `regclass`, `regnamespace`, `regrole` |
 //! | [`storage`] | how much room relations take on disk |
 //! | [`privileges`] | privileges of the session's user |
+//! | [`acls`] | access control lists |
 //! | [`operators`] | `regoper`, `regoperator` |
 //! | [`encodings`] | character encodings |
 //! | [`identifiers`] | `parse_ident` |
 //! | [`names`] | names with schemas, names with the types of arguments |
 
+pub mod acls;
 pub mod encodings;
 pub mod function_texts;
 pub mod identifiers;
@@ -43,6 +45,7 @@ pub const FAMILIES: &[Implementations] = &[
     storage::FUNCTIONS,
     privileges::FUNCTIONS,
     identifiers::FUNCTIONS,
+    acls::FUNCTIONS,
 ];
 
 /// The first number of what users make; those below are PostgreSQL's own.

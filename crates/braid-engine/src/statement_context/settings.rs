@@ -1,0 +1,113 @@
+//! The settings of a session: what they are, and how one gets another value.
+
+use braid_base::ByteSize;
+use braid_buffer::ScanPolicy;
+use braid_sql::SqlError;
+use braid_sql::functions::SettingChanges;
+
+use super::StatementContext;
+use crate::settings::{Definition, Domain, ProvidedValues, Scope, SettingName, SettingValues, setting_name};
+use crate::{EngineError, SqlState};
+
+impl StatementContext {
+    /// The settings as they are now.
+    pub fn settings(&self) -> SettingValues {
+        self.shared.state.lock().settings.clone()
+    }
+
+    /// Changes the settings.
+    pub fn change_settings(&self, change: impl FnOnce(&mut SettingValues)) {
+        change(&mut self.shared.state.lock().settings);
+    }
+
+    /// The value of a setting as SHOW prints it; `None` for an unknown one.
+    pub fn setting(&self, name: &str) -> Option<String> {
+        self.settings().shown_by_name(name, &self.provided_values(), self.user())
+    }
+
+    /// The value that SHOW prints.
+    pub fn shown(&self, definition: &Definition) -> String {
+        self.settings().shown(definition, &self.provided_values(), self.user())
+    }
+
+    /// The values of settings that the database provides.
+    pub fn provided_values(&self) -> ProvidedValues {
+        let config = self.database().config();
+        ProvidedValues {
+            scan_policy: self.database().buffer().policy(),
+            query_memory: config.query_memory,
+            target_partitions: config.target_partitions,
+        }
+    }
+
+    /// Sets one setting; `None` for its default.
+    ///
+    /// # Errors
+    /// For an unknown setting (42704), and a value that it does not take.
+    pub fn assign_setting(&self, name: &str, value: Option<&str>, scope: Scope) -> Result<(), EngineError> {
+        let definition = match (setting_name(name)?, value) {
+            (SettingName::Known(definition), _) => definition,
+            (SettingName::Custom(name), value) => {
+                let value = value.unwrap_or_default().to_owned();
+                self.change_settings(|settings| settings.set_custom(&name, value, scope));
+                return Ok(());
+            }
+        };
+        let Some(value) = value else { return self.reset(definition) };
+        let canonical = definition.canonical(value)?;
+        match definition.domain {
+            Domain::ScanPolicy => return self.set_policy(&canonical),
+            Domain::Bytes => {
+                let limit = self.database().config().total_memory;
+                if canonical.parse().is_ok_and(|size: ByteSize| size > limit) {
+                    let message = format!("{} cannot exceed the total budget of all queries, {limit}", definition.name);
+                    return Err(EngineError::new(SqlState::InvalidParameterValue, message));
+                }
+            }
+            _ => {}
+        }
+        self.change_settings(|settings| settings.set(definition.name, canonical, scope));
+        Ok(())
+    }
+
+    /// RESET of one setting.
+    ///
+    /// # Errors
+    /// For an unknown setting (42704), and one that cannot be changed.
+    pub fn reset_setting(&self, name: &str) -> Result<(), EngineError> {
+        match setting_name(name)? {
+            SettingName::Known(definition) => self.reset(definition),
+            SettingName::Custom(name) => {
+                self.change_settings(|settings| settings.reset_custom(&name));
+                Ok(())
+            }
+        }
+    }
+
+    /// Sets the scan policy of the buffer, which applies to all sessions.
+    fn set_policy(&self, policy: &str) -> Result<(), EngineError> {
+        let policy: ScanPolicy = policy
+            .parse()
+            .map_err(|_| EngineError::internal(format!("{policy} is a valid scan policy but does not parse")))?;
+        self.database().buffer().set_policy(policy);
+        Ok(())
+    }
+
+    fn reset(&self, definition: &'static Definition) -> Result<(), EngineError> {
+        match definition.domain {
+            Domain::Fixed => return Err(definition.cannot_be_changed()),
+            Domain::ScanPolicy => self.database().buffer().set_policy(self.database().config().policy),
+            _ => self.change_settings(|settings| settings.reset(definition.name)),
+        }
+        Ok(())
+    }
+}
+
+impl SettingChanges for StatementContext {
+    fn set(&self, name: &str, value: Option<&str>, is_local: bool) -> Result<String, SqlError> {
+        let scope = if is_local { Scope::Local } else { Scope::Session };
+        let changed = self.assign_setting(name, value, scope);
+        changed.map_err(|error| SqlError::new(error.state(), error.message()))?;
+        Ok(self.setting(name).unwrap_or_default())
+    }
+}
