@@ -1,7 +1,8 @@
 #!/bin/sh
-# Real clients against the built server: psql, pg_dump, psycopg, JDBC. Prints one line for each client and fails with the first.
+# Real clients against the built server: psql, pg_dump, psycopg, ORMs of
+# Python, JDBC. Prints one line for each client and fails with the first.
 #
-#   cargo build -p braid-server && tests-clients/run.sh [psql|pg_dump|psycopg|jdbc]...
+#   cargo build -p braid-server && tests-clients/run.sh [psql|pg_dump|psycopg|orm|jdbc]...
 #
 # BRAID is the binary (default: the newest of the debug and release builds); BRAID_CLIENTS_DIR keeps what is fetched
 # once (a Python environment with psycopg, the JDBC driver). A client that cannot be had here is named and skipped,
@@ -100,6 +101,20 @@ run_psycopg() {
     echo "psycopg: ok"
 }
 
+run_orm() {
+    python="$cache/venv/bin/python"
+    packages="psycopg[binary] psycopg2-binary asyncpg pg8000 sqlalchemy alembic django pandas"
+    if [ ! -x "$python" ] || ! "$python" -c 'import psycopg, psycopg2, asyncpg, pg8000, sqlalchemy, alembic, django, pandas' 2>/dev/null; then
+        { [ -x "$python" ] || python3 -m venv "$cache/venv"; } >"$work/pip.log" 2>&1 &&
+            "$cache/venv/bin/pip" install --quiet $packages >"$work/pip.log" 2>&1 ||
+            { missing orm "pip cannot install it: $(tail -n 1 "$work/pip.log")"; return; }
+    fi
+    start orm
+    "$python" "$here/orm_client.py"
+    stop_server
+    echo "orm: ok"
+}
+
 run_jdbc() {
     version=42.7.4
     jar="$cache/postgresql-$version.jar"
@@ -115,6 +130,6 @@ run_jdbc() {
     echo "jdbc: ok"
 }
 
-for client in ${*:-psql pg_dump psycopg jdbc}; do
+for client in ${*:-psql pg_dump psycopg orm jdbc}; do
     "run_$client"
 done

@@ -17,6 +17,7 @@ use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::advisory_locks::AdvisoryLocks;
 use crate::interrupt::shutting_down;
 use crate::memory::{QueryMemory, TotalMemory};
 use crate::notifications::NotificationHub;
@@ -46,6 +47,7 @@ pub struct Database {
     views: Arc<[Arc<dyn SystemView>]>,
     dispatcher: Arc<Dispatcher>,
     notifications: Arc<NotificationHub>,
+    advisory_locks: Arc<AdvisoryLocks>,
     /// Cancelled by [`Database::close`].
     shutdown: CancellationToken,
     /// The statements under way.
@@ -123,6 +125,7 @@ impl Database {
                 views: views.into(),
                 dispatcher,
                 notifications: Arc::default(),
+                advisory_locks: Arc::default(),
                 shutdown: CancellationToken::new(),
                 statements: TaskTracker::new(),
                 next_session_id: AtomicI32::new(1),
@@ -143,6 +146,11 @@ impl Database {
     /// What decides which queries run together.
     pub(crate) fn dispatcher(&self) -> &Arc<Dispatcher> {
         &self.dispatcher
+    }
+
+    /// The advisory locks of all sessions.
+    pub(crate) fn advisory_locks(&self) -> &Arc<AdvisoryLocks> {
+        &self.advisory_locks
     }
 
     /// The sessions that listen.

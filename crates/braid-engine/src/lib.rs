@@ -36,6 +36,7 @@
 //! | [`config`], [`memory`] | the configuration of a database; the budgets of all queries and of each |
 //! | [`named_statements`] | the prepared statements of a session |
 //! | `notifications` | LISTEN and NOTIFY: what transactions tell the sessions that listen |
+//! | `advisory_locks` | numbers that sessions lock |
 //! | `session_sequences` | the numbers of sequences that a session was given |
 //! | [`notices`] | what statements tell their clients without failing |
 //! | `interrupt`, `clock` | what stops a statement; what time it is |
@@ -61,6 +62,7 @@ pub mod statement;
 pub mod testing;
 pub mod transaction;
 
+mod advisory_locks;
 mod arrow_cast;
 mod bound_parameters;
 mod clock;

@@ -4,13 +4,14 @@
 //! |---|---|
 //! | [`settings`] | the settings of the session |
 //! | [`transactions`] | the beginning and the end of blocks, messages and savepoints |
-//! | `row_locks` | locks of rows that a statement reads |
+//! | `row_locks`, [`advisory_locks`] | locks of rows that a statement reads, and of numbers |
 //! | [`schemas`] | where names are looked up, and the temporary schema |
 //! | `sequences` | the numbers of sequences |
 //! | [`writes`] | what statements read and change in their transaction |
 //!
 //! The rooms of the statements act on this; the session above them chooses the room for each statement.
 
+mod advisory_locks;
 mod row_locks;
 mod schemas;
 mod sequences;
@@ -33,6 +34,7 @@ use parking_lot::Mutex;
 use sqlparser::ast::OnCommit;
 use tokio::runtime::Handle;
 
+use crate::advisory_locks::SessionLocks;
 use crate::clock::{Instants, read_clock_us};
 use crate::database::Database;
 use crate::interrupt::OnFailure;
@@ -60,6 +62,7 @@ struct Shared {
     notices: Notices,
     named_statements: NamedStatements,
     notifications: Arc<SessionNotifications>,
+    locks: SessionLocks,
     sequences: SessionSequences,
     /// Where the session's temporary tables are dropped when it ends.
     runtime: Option<Handle>,
@@ -145,6 +148,7 @@ impl StatementContext {
         let (user, random, state) = (user.to_owned(), SessionRandom::default(), Mutex::default());
         let (notices, named_statements, sequences) = Default::default();
         let notifications = Arc::new(SessionNotifications::new(session_id, database.notifications().clone()));
+        let locks = SessionLocks::new(session_id, database.advisory_locks().clone());
         let started_us = read_clock_us();
         Self {
             shared: Arc::new(Shared {
@@ -155,6 +159,7 @@ impl StatementContext {
                 notices,
                 named_statements,
                 notifications,
+                locks,
                 sequences,
                 runtime: Handle::try_current().ok(),
                 started_us,

@@ -12,8 +12,9 @@ use braid_plan::values::RowValues;
 use braid_plan::values::counted_values::counted_array_of;
 use braid_sql::binder::Statement as BoundStatement;
 use braid_sql::binder::precedence::rebind_all;
-use braid_sql::expression::Node;
+use braid_sql::expression::{FunctionCall, Node};
 use braid_sql::functions::ValueMemory;
+use braid_sql::functions::advisory::{awaited_lock, waits_for_lock};
 use braid_sql::pg_catalog::pg_catalog;
 use braid_sql::tables::NoTables;
 use braid_sql::{Evaluation, Expression, SqlError, SqlState, SqlType, Value};
@@ -42,7 +43,7 @@ pub(crate) async fn execute(
         Ok(None) => return Ok(None),
         Err(error) => return unless_unsupported(Err(error)),
     };
-    let bound = bound.after_sleeping(context, values).await?;
+    let bound = bound.after_sleeping(context, values).await?.after_locking(context, values).await?;
     let budget = context.value_budget();
     if !bound.expressions.iter().any(Expression::may_take_long) {
         // Volatile functions are called once.
@@ -119,6 +120,35 @@ impl BoundRow {
         Ok(self)
     }
 
+    /// The same with values in place of calls that wait for advisory locks, as [`Self::after_sleeping`].
+    async fn after_locking(mut self, context: &StatementContext, parameters: &[Value]) -> Result<Self, EngineError> {
+        let is_other = |expression: &Expression| expression.is_volatile() && locking(expression).is_none();
+        if self.expressions.iter().any(is_other) {
+            return Ok(self);
+        }
+        for expression in &mut self.expressions {
+            let Some(call) = locking(expression) else { continue };
+            let arguments = {
+                let facts = StatementFacts::of(context);
+                let evaluation = Evaluation::new(&facts, parameters);
+                let values = call.arguments.iter().map(|argument| evaluation.value(argument));
+                values.collect::<Result<Vec<Value>, SqlError>>()?
+            };
+            let value = match arguments.iter().any(Value::is_null) {
+                true => Value::Null,
+                false => {
+                    let symbol = pg_catalog().function(call.function.id).symbol.unwrap_or_default();
+                    if let Some(lock) = awaited_lock(symbol, &arguments) {
+                        context.lock(lock).await?;
+                    }
+                    Value::text(String::new())
+                }
+            };
+            *expression = Expression::constant(value, expression.sql_type);
+        }
+        Ok(self)
+    }
+
     /// Whether it calls `pg_sleep` and no other volatile function.
     fn only_sleeps(&self) -> bool {
         let (sleeping, others): (Vec<_>, Vec<_>) =
@@ -153,6 +183,14 @@ impl BoundRow {
         let schema: SchemaRef = Arc::new(Schema::new(fields));
         Outcome::batch(schema, columns, "SELECT").map_err(|error| SqlError::new(error.state(), error.message()))
     }
+}
+
+/// A call that waits for an advisory lock, without volatile functions in its arguments.
+fn locking(expression: &Expression) -> Option<&FunctionCall> {
+    let Node::Call(call) = &expression.node else { return None };
+    let symbol = pg_catalog().function(call.function.id).symbol?;
+    let is_plain = !call.arguments.iter().any(Expression::is_volatile);
+    (is_plain && waits_for_lock(symbol)).then_some(call)
 }
 
 /// What a call of `pg_sleep` waits for, without volatile functions.

@@ -28,9 +28,6 @@ impl Session {
         if !self.context.is_between_transactions() {
             return;
         }
-        match outcome {
-            Ok(_) => self.context.notifications().commit(),
-            Err(_) => self.context.notifications().roll_back(),
-        }
+        self.context.end_transaction(outcome.is_ok());
     }
 }

@@ -46,6 +46,7 @@ async fn discard_all(context: &StatementContext, statement: &Statement) -> Resul
     context.named_statements().clear();
     context.sequences().forget();
     context.notifications().change(ChannelChange::UnlistenAll);
+    context.locks().unlock_all();
     Ok(Outcome::done("DISCARD ALL"))
 }
 

@@ -89,11 +89,11 @@ impl StatementContext {
             BlockEnd::NoBlock if state.message.is_none() => return end,
             BlockEnd::NoBlock | BlockEnd::Committed => {
                 state.settings.commit();
-                self.notifications().commit();
+                self.end_transaction(true);
             }
             BlockEnd::RolledBack => {
                 state.settings.roll_back();
-                self.notifications().roll_back();
+                self.end_transaction(false);
             }
         }
         state.divide_message();
@@ -205,10 +205,18 @@ impl StatementContext {
         state.transaction.roll_back();
         if has_failed {
             state.settings.roll_back();
-            self.notifications().roll_back();
         } else {
             state.settings.commit();
-            self.notifications().commit();
         }
+        self.end_transaction(!has_failed);
+    }
+
+    /// What the end of a transaction does beside its changes: what it tells others, and its advisory locks.
+    pub fn end_transaction(&self, is_committed: bool) {
+        match is_committed {
+            true => self.notifications().commit(),
+            false => self.notifications().roll_back(),
+        }
+        self.locks().end_transaction();
     }
 }

@@ -1,6 +1,7 @@
 //! Scenarios over the whole engine, each on a data directory of its own.
 #![expect(clippy::unwrap_used, reason = "the line number of a failing test is what one needs")]
 
+mod advisory_locks;
 mod alter_table;
 mod attaching;
 mod checks;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::input::time_zones::TimeZone;
 
+use super::advisory::AdvisoryLocks;
 use super::numbers::random::SessionRandom;
 use crate::SearchPath;
 use crate::SqlError;
@@ -50,6 +51,10 @@ pub trait SessionFacts: fmt::Debug {
     }
     /// What gives out the numbers of sequences; `None` where there is nothing that does.
     fn sequences(&self) -> Option<Arc<dyn Sequences>> {
+        None
+    }
+    /// The session's advisory locks; `None` where there are none.
+    fn advisory_locks(&self) -> Option<Arc<dyn AdvisoryLocks>> {
         None
     }
     /// What changes the session's settings; `None` where nothing does.

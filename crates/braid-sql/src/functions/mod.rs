@@ -19,6 +19,7 @@
 //! | [`sending`] | values in binary format |
 //! | [`hashes`] | hashes of values |
 //! | [`objects`] | types, functions and operators by name and number |
+//! | [`advisory`] | advisory locks |
 //! | `notifying` | what a transaction tells the sessions that listen |
 //! | `sequences` | the numbers of sequences |
 //! | [`session`] | the session and its settings |
@@ -27,6 +28,7 @@
 //! | [`templates`] | formats of `to_char` and its inverses |
 //! | [`text_input`] | texts read by the input functions of their types |
 
+pub mod advisory;
 pub mod arrays;
 pub mod call;
 pub mod datetime;
@@ -75,6 +77,7 @@ const ROOMS: &[&[Implementations]] = &[
         nulls::FUNCTIONS,
         records::FUNCTIONS,
         sending::FUNCTIONS,
+        advisory::FUNCTIONS,
         notifying::FUNCTIONS,
         sequences::FUNCTIONS,
         session::FUNCTIONS,

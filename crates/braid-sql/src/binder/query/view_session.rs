@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use crate::functions::advisory::AdvisoryLocks;
 use crate::functions::numbers::random::SessionRandom;
 use crate::functions::{Notifications, ObjectNames, Sequences, SessionFacts, SettingChanges};
 use crate::input::time_zones::TimeZone;
@@ -78,6 +79,10 @@ impl SessionFacts for ViewSession<'_> {
 
     fn sequences(&self) -> Option<Arc<dyn Sequences>> {
         self.session.sequences()
+    }
+
+    fn advisory_locks(&self) -> Option<Arc<dyn AdvisoryLocks>> {
+        self.session.advisory_locks()
     }
 
     fn setting_changes(&self) -> Option<Arc<dyn SettingChanges>> {
