@@ -201,9 +201,14 @@ def asyncpg():
                 assert [row["id"] async for row in connection.cursor("select id from ap order by id")] == [1, 2]
             prepared = await connection.prepare("select id from ap where v = $1")
             assert await prepared.fetchval("b") == 2
+            rows = [(3, "c", ["q"]), (4, None, None)]
+            assert await connection.copy_records_to_table("ap", records=rows) == "COPY 2"
+            out = io.BytesIO()
+            await connection.copy_from_query("select id, v from ap where id > $1", 2, output=out, format="binary")
+            assert out.getvalue().startswith(b"PGCOPY\n\xff\r\n\0") and out.getvalue().endswith(b"\xff\xff")
         # What a pool does with a connection that it gets back.
         async with pool.acquire() as connection:
-            assert await connection.fetchval("select count(*) from ap") == 2
+            assert await connection.fetchval("select count(*) from ap") == 4
         await pool.close()
 
     asyncio.run(run())

@@ -12,8 +12,7 @@ use tokio::sync::mpsc;
 
 use super::CopyTarget;
 use super::parquet_file::{ParquetFile, column_sources};
-use super::record_rows::RecordRows;
-use super::record_splitter::RecordSplitter;
+use super::record_load::RecordLoad;
 use crate::statement::{CopyFormat, CopyOptions};
 use crate::statement_context::StatementContext;
 use crate::{EngineError, SqlState, dml};
@@ -24,7 +23,7 @@ const BLOCK_BYTES: usize = 1 << 20;
 /// Maximum number of blocks that wait for the parser.
 const BLOCKS_WAITING_MAX: usize = 4;
 
-/// A text file, with its name in errors.
+/// A file of records, with its name in errors.
 pub(crate) struct TextSource<'a> {
     /// The file.
     pub path: &'a Path,
@@ -47,40 +46,16 @@ pub(super) async fn load(
     dml::add_rows(context, filled?).await
 }
 
-/// Appends the rows of a CSV or text file.
-pub(crate) async fn load_records(
-    mut target: CopyTarget,
-    source: &TextSource<'_>,
-) -> Result<TableAppender, EngineError> {
-    let name = source.path.display().to_string();
+/// Appends the rows of a file of records.
+pub(crate) async fn load_records(target: CopyTarget, source: &TextSource<'_>) -> Result<TableAppender, EngineError> {
     let mut blocks = read_blocks(source.path)?;
-    let mut splitter = RecordSplitter::new(source.options);
-    let mut rows = RecordRows::new(&target.assignment, &target.columns, source.options, Some(&name));
-    let in_file = |error: EngineError| match error.context() {
-        Some(_) => error,
-        None => error.with_context(format!("COPY {}, file {name}", target.assignment.def().name)),
-    };
+    let mut load = RecordLoad::new(target, source.options, Some(source.path));
     while let Some(block) = blocks.recv().await {
-        splitter.push(&block?);
-        while let Some(record) = splitter.next_record().map_err(in_file)? {
-            rows.push(record, &target.assignment)?;
-            if rows.is_full()
-                && let Some(batch) = rows.finish(&target.assignment)?
-            {
-                target.appender.append(batch).await?;
-            }
-        }
-        if splitter.has_ended() {
+        if !load.take(&block?).await? {
             break;
         }
     }
-    if let Some(record) = splitter.last_record().map_err(in_file)? {
-        rows.push(record, &target.assignment)?;
-    }
-    if let Some(batch) = rows.finish(&target.assignment)? {
-        target.appender.append(batch).await?;
-    }
-    Ok(target.appender)
+    load.complete().await
 }
 
 async fn load_parquet(mut target: CopyTarget, path: &Path) -> Result<TableAppender, EngineError> {

@@ -10,12 +10,13 @@ use futures::future::BoxFuture;
 use sqlparser::ast::Query;
 use sqlparser::parser::Parser;
 
+use super::binary_writer::BinaryWriter;
 use super::copied_columns;
 use crate::front_end;
 use crate::interrupt::Interrupt;
 use crate::outcome::{CopyOut, CopyRecords, CopySource, RowBatches};
 use crate::output::{BooleanStyle, ColumnOutput};
-use crate::statement::{CopyOptions, CopyStatement, CopySubject, Header, SqlDialect};
+use crate::statement::{CopyFormat, CopyOptions, CopyStatement, CopySubject, Header, SqlDialect};
 use crate::statement_context::StatementContext;
 use crate::table_names::{Named, named_table};
 use crate::{EngineError, Outcome, Statement};
@@ -28,6 +29,8 @@ struct RecordWriter {
     zone: TimeZone,
     header_pending: bool,
     row_count: u64,
+    /// For the binary format.
+    binary: Option<BinaryWriter>,
 }
 
 /// Which values of a CSV column are quoted.
@@ -61,7 +64,11 @@ pub(crate) async fn start(
     };
     let header_pending = options.header != Header::None;
     let zone = context.settings().zone();
-    let writer = RecordWriter { schema, rows: stream, options, zone, header_pending, row_count: 0 };
+    let binary = match options.format {
+        CopyFormat::Binary => Some(BinaryWriter::new(&schema, zone)?),
+        _ => None,
+    };
+    let writer = RecordWriter { schema, rows: stream, options, zone, header_pending, row_count: 0, binary };
     Ok(Outcome::CopyOut(CopyOut::new(writer)))
 }
 
@@ -100,11 +107,17 @@ impl CopySource for RecordWriter {
             if std::mem::take(&mut self.header_pending) {
                 return Some(Ok(self.header()));
             }
-            match self.rows.next().await? {
-                Ok(batch) => Some(self.encode(&batch)),
-                Err(error) => Some(Err(error)),
+            match (self.rows.next().await, &mut self.binary) {
+                (Some(Ok(batch)), _) => Some(self.encode(&batch)),
+                (Some(Err(error)), _) => Some(Err(error)),
+                (None, Some(binary)) => binary.end().map(Ok),
+                (None, None) => None,
             }
         })
+    }
+
+    fn is_binary(&self) -> bool {
+        self.binary.is_some()
     }
 
     fn row_count(&self) -> u64 {
@@ -114,38 +127,43 @@ impl CopySource for RecordWriter {
 
 impl RecordWriter {
     fn header(&self) -> CopyRecords {
-        let mut out = CopyRecords::default();
+        let (mut out, mut line) = (CopyRecords::default(), String::new());
         for (at, field) in self.schema.fields().iter().enumerate() {
             if at > 0 {
-                out.record().push(char::from(self.options.delimiter));
+                line.push(char::from(self.options.delimiter));
             }
-            self.write_field(field.name(), Quoting::WhereNeeded, out.record());
+            self.write_field(field.name(), Quoting::WhereNeeded, &mut line);
         }
-        out.end_record();
+        out.push_line(&line);
         out
     }
 
     fn encode(&mut self, batch: &RecordBatch) -> Result<CopyRecords, EngineError> {
+        if let Some(binary) = &mut self.binary {
+            self.row_count += batch.num_rows() as u64;
+            return binary.encode(batch);
+        }
         let output = |array| ColumnOutput::new(array, self.zone, BooleanStyle::Letter);
         let columns = batch.columns().iter().map(output).collect::<Result<Vec<_>, EngineError>>()?;
         let quoting: Vec<Quoting> =
             batch.schema_ref().fields().iter().map(|field| self.quoting_of(field.name())).collect();
         let mut out = CopyRecords::default();
-        let mut text = String::new();
+        let (mut text, mut line) = (String::new(), String::new());
         for row in 0..batch.num_rows() {
+            line.clear();
             for (at, column) in columns.iter().enumerate() {
                 if at > 0 {
-                    out.record().push(char::from(self.options.delimiter));
+                    line.push(char::from(self.options.delimiter));
                 }
                 if column.is_null(row) {
-                    out.record().push_str(&self.options.null);
+                    line.push_str(&self.options.null);
                 } else {
                     text.clear();
                     column.write(row, &mut text)?;
-                    self.write_field(&text, quoting[at], out.record());
+                    self.write_field(&text, quoting[at], &mut line);
                 }
             }
-            out.end_record();
+            out.push_line(&line);
         }
         self.row_count += batch.num_rows() as u64;
         Ok(out)

@@ -1,22 +1,27 @@
-//! COPY: rows in and out as CSV, as PostgreSQL's text format, or from Parquet files.
+//! COPY: rows in and out as CSV, in PostgreSQL's text and binary formats, or from Parquet files.
 //!
 //! | module | contents |
 //! |---|---|
 //! | [`record_splitter`] | bytes into records, with newlines in quotes |
 //! | [`record_fields`] | a record into fields, for both text formats |
+//! | [`binary_records`] | the same for the binary format |
+//! | [`record_load`] | records of any format on their way into the table |
 //! | [`record_rows`] | records into batches of a table, with the position of every error |
 //! | [`copy_in`] | COPY FROM STDIN |
 //! | [`copy_file`] | COPY from a file of the server |
 //! | [`parquet_file`] | Parquet files, columns by name |
-//! | [`copy_out`] | COPY TO STDOUT |
+//! | [`copy_out`], [`binary_writer`] | COPY TO STDOUT |
 //!
 //! A COPY FROM is atomic: after an error, also in the last line, the table is unchanged.
 
+mod binary_records;
+mod binary_writer;
 mod copy_file;
 mod copy_in;
 mod copy_out;
 pub(crate) mod parquet_file;
 pub(crate) mod record_fields;
+mod record_load;
 pub(crate) mod record_rows;
 pub(crate) mod record_splitter;
 
@@ -72,7 +77,7 @@ pub(crate) async fn execute(
     match &copy.place {
         CopyPlace::Program => Err(EngineError::unsupported("COPY FROM PROGRAM is not supported")),
         CopyPlace::Client if options.format == CopyFormat::Parquet => Err(EngineError::unsupported(
-            "COPY FROM STDIN reads only text and csv; COPY FROM a file on the server reads Parquet",
+            "COPY FROM STDIN reads only text, csv and binary; COPY FROM a file on the server reads Parquet",
         )),
         CopyPlace::Client => {
             let running = context.database().statements().token();

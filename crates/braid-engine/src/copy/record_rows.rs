@@ -80,30 +80,51 @@ impl RecordRows {
             };
         }
         self.check_width().map_err(at_line)?;
-        for (at, input) in self.inputs.iter_mut().enumerate() {
-            let value = self.fields.get(at);
-            let appended = match value {
-                Ok(Some(text)) => input.append(text),
-                Ok(None) => {
-                    input.append_null();
-                    Ok(())
-                }
+        let (line, byte_count) = (record.line, record.bytes.len());
+        for at in 0..self.inputs.len() {
+            let appended = match self.fields.get(at) {
+                Ok(text) => append(&mut self.inputs[at], text),
                 Err(error) => Err(error),
             };
             if let Err(error) = appended {
-                let column = &self.def.columns[self.columns[at]].name;
-                let shown = match self.fields.get(at) {
-                    Ok(Some(text)) => format!(": \"{}\"", shorten(text)),
-                    _ => String::new(),
-                };
-                let context = format!("{}, line {}, column {column}{shown}", self.source, record.line);
-                return Err(error.with_context(context));
+                let shown = self.fields.get(at).ok().flatten();
+                return Err(error.with_context(self.place_of_value(line, at, shown)));
             }
         }
-        self.lines.push(record.line);
-        self.row_count += 1;
-        self.byte_count += record.bytes.len();
+        self.note_row(line, byte_count);
         Ok(())
+    }
+
+    /// Adds a record of these values, with its number and its bytes, as [`Self::push`].
+    ///
+    /// # Errors
+    /// The same.
+    pub fn push_texts(
+        &mut self,
+        (line, byte_count): (u64, usize),
+        texts: &[Option<String>],
+        assignment: &Assignment,
+    ) -> Result<(), EngineError> {
+        for (at, text) in texts.iter().enumerate() {
+            if let Err(error) = append(&mut self.inputs[at], text.as_deref()) {
+                let error = error.with_context(self.place_of_value(line, at, text.as_deref()));
+                return self.finish(assignment).and(Err(error));
+            }
+        }
+        self.note_row(line, byte_count);
+        Ok(())
+    }
+
+    fn note_row(&mut self, line: u64, byte_count: usize) {
+        self.lines.push(line);
+        self.row_count += 1;
+        self.byte_count += byte_count;
+    }
+
+    fn place_of_value(&self, line: u64, at: usize, text: Option<&str>) -> String {
+        let column = &self.def.columns[self.columns[at]].name;
+        let shown = text.map_or_else(String::new, |text| format!(": \"{}\"", shorten(text)));
+        format!("{}, line {line}, column {column}{shown}", self.source)
     }
 
     /// Whether the batch is full.
@@ -154,6 +175,16 @@ impl RecordRows {
             }
         }
         Ok(())
+    }
+}
+
+fn append(input: &mut ColumnInput, text: Option<&str>) -> Result<(), EngineError> {
+    match text {
+        Some(text) => input.append(text),
+        None => {
+            input.append_null();
+            Ok(())
+        }
     }
 }
 

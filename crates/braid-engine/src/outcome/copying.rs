@@ -13,6 +13,9 @@ pub(crate) trait CopySink: Send {
     /// Columns of a record.
     fn column_count(&self) -> usize;
 
+    /// Whether the data is in the binary format; otherwise it is text.
+    fn is_binary(&self) -> bool;
+
     /// See [`CopyIn::data`].
     fn data(&mut self, bytes: Bytes) -> BoxFuture<'_, Result<(), EngineError>>;
 
@@ -28,9 +31,14 @@ impl CopyIn {
         Self(Box::new(sink))
     }
 
-    /// Columns of a record. The data is text.
+    /// Columns of a record.
     pub fn column_count(&self) -> usize {
         self.0.column_count()
+    }
+
+    /// Whether the data is in the binary format; otherwise it is text.
+    pub fn is_binary(&self) -> bool {
+        self.0.is_binary()
     }
 
     /// Processes the next piece of data, which may end anywhere. After an error, the caller must drop the COPY.
@@ -55,6 +63,9 @@ pub(crate) trait CopySource: Send {
     /// Columns of a record.
     fn column_count(&self) -> usize;
 
+    /// Whether the data is in the binary format; otherwise it is text.
+    fn is_binary(&self) -> bool;
+
     /// See [`CopyOut::next`].
     fn next(&mut self) -> BoxFuture<'_, Option<Result<CopyRecords, EngineError>>>;
 
@@ -70,9 +81,14 @@ impl CopyOut {
         Self(Box::new(source))
     }
 
-    /// Columns of a record. The data is text.
+    /// Columns of a record.
     pub fn column_count(&self) -> usize {
         self.0.column_count()
+    }
+
+    /// Whether the data is in the binary format; otherwise it is text.
+    pub fn is_binary(&self) -> bool {
+        self.0.is_binary()
     }
 
     /// The next piece of data: the header, or the records of a batch. `None` at the end.
@@ -99,31 +115,37 @@ impl fmt::Debug for CopyOut {
 /// A piece of a COPY's data: whole records.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CopyRecords {
-    text: String,
-    /// The end of each record in `text`.
+    bytes: Vec<u8>,
+    /// The end of each record in `bytes`.
     ends: Vec<usize>,
 }
 
 impl CopyRecords {
-    /// The text of the current record, to append to.
-    pub(crate) fn record(&mut self) -> &mut String {
-        &mut self.text
+    /// The bytes of the current record, to append to.
+    pub(crate) fn record(&mut self) -> &mut Vec<u8> {
+        &mut self.bytes
     }
 
     /// Ends the current record.
     pub(crate) fn end_record(&mut self) {
-        self.text.push('\n');
-        self.ends.push(self.text.len());
+        self.ends.push(self.bytes.len());
     }
 
-    /// The text of all records.
+    /// Adds a record of text.
+    pub(crate) fn push_line(&mut self, line: &str) {
+        self.bytes.extend_from_slice(line.as_bytes());
+        self.bytes.push(b'\n');
+        self.end_record();
+    }
+
+    /// The text of all records; empty for records that are not text.
     pub fn text(&self) -> &str {
-        &self.text
+        std::str::from_utf8(&self.bytes).unwrap_or_default()
     }
 
-    /// Each record with its newline. A CSV record may contain further newlines in quotes.
-    pub fn iter(&self) -> impl Iterator<Item = &str> {
+    /// Each record, of text with its newline. A CSV record may contain further newlines in quotes.
+    pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
         let starts = std::iter::once(0).chain(self.ends.iter().copied());
-        starts.zip(&self.ends).map(|(start, end)| &self.text[start..*end])
+        starts.zip(&self.ends).map(|(start, end)| &self.bytes[start..*end])
     }
 }

@@ -10,9 +10,10 @@ use arrow::datatypes::{
     UInt16Type, UInt32Type, UInt64Type,
 };
 use arrow::util::display::{ArrayFormatter, FormatOptions};
-use braid_sql::input::time_zones::TimeZone;
+use braid_sql::input::time_zones::{TimeZone, zone_offset_s};
+use braid_sql::output::datetime_text::{date_text, timestamp_text, timestamptz_text};
 
-use super::datetime::{write_date, write_interval, write_time_us, write_timestamp, write_timestamptz};
+use super::datetime::{write_interval, write_time_us};
 use super::numbers::{write_double, write_numeric, write_real};
 use crate::EngineError;
 use crate::arrow_cast::strict_cast;
@@ -95,14 +96,14 @@ impl ColumnOutput {
             DataType::BinaryView => write_hex(array.as_binary_view().value(row), out),
             DataType::FixedSizeBinary(16) => write_uuid(array.as_fixed_size_binary().value(row), out),
             DataType::FixedSizeBinary(_) => write_hex(array.as_fixed_size_binary().value(row), out),
-            DataType::Date32 => write_date(array.as_primitive::<Date32Type>().value(row), out),
+            DataType::Date32 => out.push_str(&date_text(array.as_primitive::<Date32Type>().value(row))),
             DataType::Time64(_) => write_time_us(array.as_primitive::<Time64MicrosecondType>().value(row), out),
             DataType::Timestamp(_, None) => {
-                write_timestamp(array.as_primitive::<TimestampMicrosecondType>().value(row), out);
+                out.push_str(&timestamp_text(array.as_primitive::<TimestampMicrosecondType>().value(row)));
             }
             DataType::Timestamp(_, Some(_)) => {
                 let us = array.as_primitive::<TimestampMicrosecondType>().value(row);
-                write_timestamptz(us, &self.zone, out);
+                out.push_str(&timestamptz_text(us, zone_offset_s(us, &self.zone)));
             }
             DataType::Interval(_) => {
                 write_interval(array.as_primitive::<IntervalMonthDayNanoType>().value(row), out);

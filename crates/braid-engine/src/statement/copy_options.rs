@@ -1,6 +1,6 @@
 //! The options of COPY: what each may be, its default, and which do not go together.
 //!
-//! Unsupported options are refused by name (FORCE_NULL, `FORMAT binary`).
+//! Unsupported options are refused by name (FORCE_NULL).
 
 use super::copy_statement::{CopyDirection, CopyStatement, OptionValue};
 use crate::{EngineError, SqlState};
@@ -12,6 +12,8 @@ pub(crate) enum CopyFormat {
     Text,
     /// Comma-separated values, as RFC 4180.
     Csv,
+    /// PostgreSQL's own: values in their types' binary formats.
+    Binary,
     /// Apache Parquet.
     Parquet,
 }
@@ -133,6 +135,18 @@ impl GivenOptions {
             }
             Ok(())
         };
+        if format == CopyFormat::Binary {
+            let cannot =
+                |state, what: &str| Err(EngineError::new(state, format!("cannot specify {what} in BINARY mode")));
+            match (&self.delimiter, &self.null, &self.header) {
+                (Some(_), _, _) => return cannot(SqlState::SyntaxError, "DELIMITER"),
+                (_, Some(_), _) => return cannot(SqlState::SyntaxError, "NULL"),
+                (_, _, Some(Header::Present | Header::Match)) => {
+                    return cannot(SqlState::FeatureNotSupported, "HEADER");
+                }
+                _ => {}
+            }
+        }
         needs_csv(self.quote.is_some(), "quote")?;
         needs_csv(self.escape.is_some(), "escape")?;
         needs_csv(self.force_quote.is_some(), "force quote")?;
@@ -145,7 +159,7 @@ impl GivenOptions {
                 ));
             }
             if direction == CopyDirection::To {
-                return Err(EngineError::unsupported("COPY TO writes only FORMAT text and csv"));
+                return Err(EngineError::unsupported("COPY TO writes only FORMAT text, csv and binary"));
             }
         }
         if self.force_quote.is_some() && direction == CopyDirection::From {
@@ -203,7 +217,7 @@ fn format_of(value: &OptionValue) -> Result<CopyFormat, EngineError> {
         "text" => Ok(CopyFormat::Text),
         "csv" => Ok(CopyFormat::Csv),
         "parquet" => Ok(CopyFormat::Parquet),
-        "binary" => Err(EngineError::unsupported("COPY FORMAT binary is not supported; use text, csv or parquet")),
+        "binary" => Ok(CopyFormat::Binary),
         other => {
             let message = format!("COPY format \"{other}\" not recognized");
             Err(EngineError::new(SqlState::InvalidParameterValue, message))
@@ -297,7 +311,10 @@ mod tests {
     fn options_that_do_not_fit_are_refused() {
         for (options, sqlstate) in [
             ("(FORMAT xml)", "22023"),
-            ("(FORMAT binary)", "0A000"),
+            ("(FORMAT binary, DELIMITER ',')", "42601"),
+            ("(FORMAT binary, NULL 'x')", "42601"),
+            ("(FORMAT binary, HEADER)", "0A000"),
+            ("(FORMAT binary, QUOTE 'x')", "0A000"),
             ("(QUOTE 'x')", "0A000"),
             ("(FORMAT csv, DELIMITER '\"')", "22023"),
             ("(FORMAT csv, DELIMITER ',,')", "0A000"),

@@ -4,9 +4,11 @@ use std::fs::File;
 use std::sync::Arc;
 
 use arrow::array::{Float64Array, Int64Array, RecordBatch, StringArray};
+use braid_engine::Outcome;
 use parquet::arrow::ArrowWriter;
+use tokio_util::sync::CancellationToken;
 
-use crate::test_db::{TestDb, copy_in};
+use crate::test_db::{TestDb, copy_bytes_in, copy_in};
 
 fn write_parquet(path: &std::path::Path, rows: i64) {
     let batch = RecordBatch::try_from_iter([
@@ -36,6 +38,103 @@ async fn csv_from_a_client_in_any_pieces() {
     .await;
     assert_eq!(copy_in(&db.session, "copy t (c, a) from stdin csv", "5,4\n", 3).await.unwrap(), 1);
     db.check(&[("select a, b, c from t where a = 4", "4|none|5.00")]).await;
+}
+
+/// What PostgreSQL 15 writes of the rows below.
+const BINARY: &str = "5047434f50590aff0d0a000000000000000000\
+    0006000000040000000100000002c3a4000000080002b3711a3860800000000c000200000000000200011388000000010100000020000000010000\
+    00010000001700000002000000010000000400000001ffffffff\
+    0006ffffffffffffffffffffffffffffffffffffffffffffffff\
+    000600000004ffffffff00000000000000087fffffffffffffff0000000a0001ffff40000002006400000001000000000c00000000000000000000\
+    0017\
+    ffff";
+
+fn bytes_of(hex: &str) -> Vec<u8> {
+    let digits: Vec<u32> = hex.chars().filter_map(|digit| digit.to_digit(16)).collect();
+    digits.chunks(2).map(|pair| (pair[0] * 16 + pair[1]) as u8).collect()
+}
+
+async fn copy_bytes_out(db: &TestDb, sql: &str) -> Vec<Vec<u8>> {
+    let statement = db.session.parse(sql).unwrap().remove(0);
+    let outcome = db.session.execute(&statement, vec![], CancellationToken::new()).await.unwrap();
+    let Outcome::CopyOut(mut copy) = outcome else { panic!("{outcome:?}") };
+    assert!(copy.is_binary());
+    let mut records = Vec::new();
+    while let Some(piece) = copy.next().await {
+        records.extend(piece.unwrap().iter().map(<[u8]>::to_vec));
+    }
+    records
+}
+
+#[tokio::test]
+async fn the_binary_format_is_postgresqls() {
+    let db = TestDb::new().await;
+    db.run("create table t (a int, b text, c timestamptz, d numeric(6,2), e bool, f int[]);; create table u (like t)")
+        .await;
+    db.run("insert into t values (1, 'ä', '2024-02-03 04:05:06+00', 1.5, true, '{1,NULL}'), (null, null, null, null, null, null)")
+        .await;
+    db.run("insert into t values (-1, '', 'infinity', -0.01, false, '{}')").await;
+    let data = bytes_of(BINARY);
+    let written = copy_bytes_out(&db, "copy t to stdout (format binary)").await;
+    assert_eq!((written.len(), written.concat()), (4, data.clone()));
+    for piece in [1, 11, 4096] {
+        db.run("truncate u").await;
+        assert_eq!(copy_bytes_in(&db.session, "copy u from stdin (format binary)", &data, piece).await.unwrap(), 3);
+        assert_eq!(copy_bytes_out(&db, "copy u to stdout binary").await.concat(), data);
+    }
+    // The header comes with the end, if there are no rows; without the mark of its end the data is complete, too.
+    let empty = copy_bytes_out(&db, "copy (select 1 where false) to stdout (format binary)").await;
+    assert_eq!(empty, [[&data[..19], b"\xff\xff"].concat()]);
+    assert_eq!(copy_bytes_in(&db.session, "copy u from stdin binary", &data[..data.len() - 2], 5).await.unwrap(), 3);
+    let path = db.dir.path().join("t.bin");
+    std::fs::write(&path, &data).unwrap();
+    assert_eq!(db.run(&format!("copy u from '{}' (format binary)", path.display())).await, "COPY 3");
+    assert_eq!(
+        db.run("copy (select c, 'infinity'::date from t order by a limit 1) to stdout").await,
+        "infinity\tinfinity\n"
+    );
+}
+
+#[tokio::test]
+async fn what_is_no_binary_data_is_refused_and_nothing_is_stored() {
+    let db = TestDb::new().await;
+    db.run("create table t (a int not null, b text check (b <> 'bad'))").await;
+    let header = bytes_of("5047434f50590aff0d0a000000000000000000");
+    let row = |fields: &[Option<&[u8]>]| {
+        let mut bytes = (fields.len() as i16).to_be_bytes().to_vec();
+        for field in fields {
+            bytes.extend(field.map_or(-1, |field| field.len() as i32).to_be_bytes());
+            bytes.extend(field.unwrap_or_default());
+        }
+        bytes
+    };
+    let one = &1_i32.to_be_bytes()[..];
+    let good = row(&[Some(one), Some(b"x")]);
+    let with = |parts: &[&[u8]]| [&header[..], &parts.concat()].concat();
+    for (data, state, context) in [
+        (Vec::new(), "22P04", None),
+        (b"PGCOPY".to_vec(), "22P04", None),
+        (b"1\tx\n".to_vec(), "22P04", None),
+        (header[..13].to_vec(), "22P04", None),
+        ([&header[..11], &[0, 1, 0, 0, 0, 0, 0, 0]].concat(), "22P04", None),
+        (with(&[&row(&[Some(one)])]), "22P04", Some("COPY t, line 1")),
+        (with(&[&good, &row(&[Some(one), None, None])]), "22P04", Some("COPY t, line 2")),
+        (with(&[&good, &good[..5]]), "22P04", Some("COPY t, line 2")),
+        (with(&[&good, b"\xff\xff", b"z"]), "22P04", Some("COPY t, line 1")),
+        (with(&[b"\0\x02\xff\xff\xff\xfe"]), "22P04", Some("COPY t, line 1")),
+        (with(&[&good, &row(&[Some(b"ab"), None])]), "08P01", Some("COPY t, line 2, column a")),
+        (with(&[&good, &row(&[Some(one), Some(b"\xff")])]), "22021", Some("COPY t, line 2, column b")),
+        // An earlier row that cannot be stored comes first.
+        (with(&[&row(&[None, None]), &row(&[Some(b"ab"), None])]), "23502", Some("COPY t, line 1")),
+        (with(&[&good, &row(&[Some(one), Some(b"bad")])]), "23514", Some("COPY t, line 2")),
+    ] {
+        for piece in [1, 1000] {
+            let copied = copy_bytes_in(&db.session, "copy t from stdin (format binary)", &data, piece).await;
+            let error = copied.unwrap_err();
+            assert_eq!((error.sqlstate(), error.context().as_deref()), (state, context), "{data:x?}: {error:?}");
+        }
+    }
+    db.check(&[("select count(*) from t", "0")]).await;
 }
 
 #[tokio::test]

@@ -180,10 +180,15 @@ pub async fn column_names(session: &Session, sql: &str) -> String {
 
 /// COPY FROM STDIN with `data`, cut into pieces.
 pub async fn copy_in(session: &Session, sql: &str, data: &str, piece: usize) -> Result<u64, EngineError> {
+    copy_bytes_in(session, sql, data.as_bytes(), piece).await
+}
+
+/// The same for data that is no text.
+pub async fn copy_bytes_in(session: &Session, sql: &str, data: &[u8], piece: usize) -> Result<u64, EngineError> {
     let statement = session.parse(sql)?.remove(0);
     let outcome = session.execute(&statement, vec![], CancellationToken::new()).await?;
     let Outcome::CopyIn(mut copy) = outcome else { panic!("{outcome:?}") };
-    for bytes in data.as_bytes().chunks(piece) {
+    for bytes in data.chunks(piece) {
         copy.data(Bytes::copy_from_slice(bytes)).await?;
     }
     copy.finish().await

@@ -137,6 +137,19 @@ pub fn interval_text(interval: Interval) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::input::datetime::{fast_date, fast_timestamp};
+
+    #[test]
+    fn what_is_written_reads_back() {
+        for days in (-719_162..2_932_896).step_by(97) {
+            let text = date_text(days);
+            assert_eq!(fast_date(&text), Some(days), "{text}");
+        }
+        for us in [0, 1, -1, 86_399_999_999, 1_709_212_455_123_456, -62_135_596_800_000_000] {
+            let text = timestamp_text(us);
+            assert_eq!(fast_timestamp(&text), Some(us), "{text}");
+        }
+    }
 
     #[test]
     fn values_look_as_in_postgresql() {

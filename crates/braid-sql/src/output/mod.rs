@@ -9,11 +9,11 @@
 //! | [`float_digits`] | which digits a float has |
 //! | [`float_text`] | floats in messages |
 //! | [`binary`] | the binary format of the wire |
-//! | [`datetime`] | date, timestamp, timestamptz, interval |
+//! | [`datetime`] | times and intervals of columns |
 //! | [`enums`] | enumerated types |
 //! | [`json`] | JSON |
 //! | [`json_path`] | jsonpath |
-//! | [`datetime_text`] | the same and times over their whole range, with infinities |
+//! | [`datetime_text`] | dates, times and timestamps over their whole range, with infinities |
 
 pub mod binary;
 pub mod datetime;
