@@ -6,7 +6,7 @@
 //!    transaction when it ends.
 //! 3. A wait that would close a circle of waits for such locks is refused (40P01). Circles with locks of rows end by a time-out.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -29,6 +29,8 @@ pub(crate) struct AdvisoryLocks {
 #[derive(Debug, Default)]
 struct State {
     held: HashMap<AdvisoryKey, BTreeMap<i32, Held>>,
+    /// The numbers that each session holds, so that the end of its transaction does not walk those of all sessions.
+    keys: HashMap<i32, HashSet<AdvisoryKey>>,
     waits: HashMap<i32, AdvisoryLock>,
 }
 
@@ -82,6 +84,7 @@ impl State {
         let held = self.held.entry(lock.key).or_default().entry(session).or_default();
         let count = held.count(lock.is_shared, lock.is_of_transaction);
         *count = count.saturating_add(1);
+        self.keys.entry(session).or_default().insert(lock.key);
         Ok(true)
     }
 
@@ -103,21 +106,43 @@ impl State {
         false
     }
 
-    /// Changes what a session holds, of all numbers; whether something was given back.
+    /// Gives back one lock of a session; false if it has none.
+    fn unlock(&mut self, session: i32, key: AdvisoryKey, is_shared: bool) -> bool {
+        self.change(session, key, |held| {
+            let count = held.count(is_shared, false);
+            *count = count.saturating_sub(1);
+        })
+    }
+
+    /// Changes what a session holds, of all its numbers; whether something was given back.
     fn give_back(&mut self, session: i32, change: impl Fn(&mut Held)) -> bool {
         let mut is_changed = false;
-        self.held.retain(|_, holders| {
-            if let Some(held) = holders.get_mut(&session) {
-                let before = *held;
-                change(held);
-                is_changed |= before != *held;
-                if *held == Held::default() {
-                    holders.remove(&session);
+        for key in self.keys.get(&session).cloned().into_iter().flatten() {
+            is_changed |= self.change(session, key, &change);
+        }
+        is_changed
+    }
+
+    /// Changes what a session holds of a number, if it does; whether it is something else then.
+    fn change(&mut self, session: i32, key: AdvisoryKey, change: impl Fn(&mut Held)) -> bool {
+        let Some(holders) = self.held.get_mut(&key) else { return false };
+        let Some(held) = holders.get_mut(&session) else { return false };
+        let before = *held;
+        change(held);
+        let after = *held;
+        if after == Held::default() {
+            holders.remove(&session);
+            if holders.is_empty() {
+                self.held.remove(&key);
+            }
+            if let Some(keys) = self.keys.get_mut(&session) {
+                keys.remove(&key);
+                if keys.is_empty() {
+                    self.keys.remove(&session);
                 }
             }
-            !holders.is_empty()
-        });
-        is_changed
+        }
+        before != after
     }
 }
 
@@ -174,23 +199,11 @@ impl SessionLocks {
 
     /// Gives back a lock of the session; false if it has none.
     pub fn unlock(&self, key: AdvisoryKey, is_shared: bool) -> bool {
-        let mut state = self.locks.state.lock();
-        let Some(holders) = state.held.get_mut(&key) else { return false };
-        let Some(held) = holders.get_mut(&self.session_id) else { return false };
-        let count = held.count(is_shared, false);
-        if *count == 0 {
-            return false;
+        let is_given_back = self.locks.state.lock().unlock(self.session_id, key, is_shared);
+        if is_given_back {
+            self.locks.released.notify_waiters();
         }
-        *count -= 1;
-        if *held == Held::default() {
-            holders.remove(&self.session_id);
-        }
-        if holders.is_empty() {
-            state.held.remove(&key);
-        }
-        drop(state);
-        self.locks.released.notify_waiters();
-        true
+        is_given_back
     }
 
     /// Gives back all locks but those of the transaction.
@@ -204,10 +217,7 @@ impl SessionLocks {
     }
 
     fn give_back(&self, change: impl Fn(&mut Held)) {
-        let is_changed = {
-            let mut state = self.locks.state.lock();
-            !state.held.is_empty() && state.give_back(self.session_id, change)
-        };
+        let is_changed = self.locks.state.lock().give_back(self.session_id, change);
         if is_changed {
             self.locks.released.notify_waiters();
         }
@@ -257,7 +267,8 @@ mod tests {
         drop(other);
         assert!(one.try_lock(lock(7, false, false)).unwrap());
         one.unlock_all();
-        assert!(all.state.lock().held.is_empty() && all.state.lock().waits.is_empty());
+        let state = all.state.lock();
+        assert!(state.held.is_empty() && state.keys.is_empty() && state.waits.is_empty());
     }
 
     #[tokio::test]
