@@ -46,6 +46,8 @@ pub enum RowLockMode {
 
 impl RowLockMode {
     const ALL: [Self; 3] = [Self::Shared, Self::Exclusive, Self::Deletion];
+    /// Those of rows that the transaction is not about to delete.
+    const KEPT: [Self; 2] = [Self::Shared, Self::Exclusive];
 
     /// The modes in which no other transaction may hold the row.
     fn excluded(self) -> &'static [Self] {
@@ -214,12 +216,17 @@ impl LockOwner {
     }
 
     /// The rows that it has locked and is not about to delete.
-    pub(crate) fn read_rows(&self) -> Vec<(TableId, RowDeletes)> {
+    pub(crate) fn kept_rows(&self) -> Vec<(TableId, RowDeletes)> {
         let state = self.locks.state.lock();
         let own = &state.owners[&self.number];
-        let modes = [RowLockMode::Shared, RowLockMode::Exclusive].into_iter();
-        let of_mode = |mode: RowLockMode| own.rows[mode as usize].iter().map(|(table, rows)| (*table, rows.clone()));
-        modes.flat_map(of_mode).collect()
+        RowLockMode::KEPT.into_iter().flat_map(|mode| own.rows[mode as usize].clone()).collect()
+    }
+
+    /// Whether it has locked rows that it is not about to delete.
+    pub(crate) fn keeps_rows(&self) -> bool {
+        let state = self.locks.state.lock();
+        let own = &state.owners[&self.number];
+        RowLockMode::KEPT.into_iter().any(|mode| !own.rows[mode as usize].is_empty())
     }
 
     /// The number of rows of a table that others hold so that this one could not lock them; one that several hold may count several times.
@@ -417,8 +424,8 @@ mod tests {
         assert_eq!(held(&third.lock_free(RowLockMode::Shared, TABLE, &wanted)), [(1, 4), (1, 7), (3, 1)]);
         assert_eq!(held(&third.lock_free(RowLockMode::Exclusive, TABLE, &wanted)), [(1, 4), (3, 1)]);
         assert!(one.try_lock(DELETION, TABLE, &rows(&[(1, 4)])).is_err(), "it holds what it has locked");
-        assert!(third.read_rows().iter().flat_map(|(_, rows)| held(rows)).eq([(1, 4), (1, 7), (3, 1), (1, 4), (3, 1)]));
-        assert!(third.read_rows().iter().all(|(_, rows)| !rows.contains_key(&ChunkId(2))));
+        assert!(third.kept_rows().iter().flat_map(|(_, rows)| held(rows)).eq([(1, 4), (1, 7), (3, 1), (1, 4), (3, 1)]));
+        assert!(third.kept_rows().iter().all(|(_, rows)| !rows.contains_key(&ChunkId(2))));
         one.try_lock(RowLockMode::Shared, TABLE, &rows(&[(1, 7)])).unwrap();
     }
 

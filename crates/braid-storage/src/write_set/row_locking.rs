@@ -194,7 +194,7 @@ impl WriteSet {
 
     /// Whether rows are locked that are not about to be deleted.
     pub fn has_locked_rows(&self) -> bool {
-        self.locks.as_ref().is_some_and(|owner| !owner.read_rows().is_empty())
+        self.locks.as_ref().is_some_and(|owner| owner.keeps_rows())
     }
 
     /// Checks that the rows which the transaction has locked are still there: others may have altered, emptied or dropped their table.
@@ -203,7 +203,7 @@ impl WriteSet {
     /// [`StoreError::Conflict`].
     pub(super) fn check_locked_rows(&self, newest: &Catalog) -> Result<(), StoreError> {
         let Some(owner) = &self.locks else { return Ok(()) };
-        for (table, rows) in owner.read_rows() {
+        for (table, rows) in owner.kept_rows() {
             let version = newest.by_id(table);
             if version.is_none_or(|version| version.check_has_rows(&rows).is_err()) {
                 let name = version.map_or_else(|| table.to_string(), |version| format!("\"{}\"", version.def.name));
