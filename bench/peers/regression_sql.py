@@ -6,17 +6,21 @@
 DIRECTORY is src/test/regress of PostgreSQL's source, of the version that is installed. Each statement is
 
     alike      the same rows as text, in any order, or the same SQLSTATE;
-    refused    Braid answers 0A000 or a syntax error, or lacks a relation whose definition it refused, where PostgreSQL has rows;
-    otherwise  anything else.
+    refused    Braid answers 0A000 or a syntax error where PostgreSQL answers otherwise;
+    otherwise  anything else;
+    follows    names what Braid has refused to define earlier in the file, or stands in a transaction block that Braid refused to go on with;
+    left out   functions, triggers and rules, and what names them.
 
-Queries are counted apart, without those that read what Braid has refused to define (a relation, type or function of the same file).
-Sessions have ISO dates and the zone of PostgreSQL's tests. Transaction blocks are left out: each statement is one; so is EXPLAIN. What
-Braid refuses to write or to set, PostgreSQL undoes. Each file has a session of its own. The report lists
-every statement that is not alike, with both answers.
+What Braid refuses, PostgreSQL undoes, so that both go on from the same state: outside of a transaction block the statement is rolled
+back, and within one the block fails on both. Queries are counted apart. Sessions have ISO dates and the zone of PostgreSQL's tests.
+EXPLAIN is left out. Each file has a session of its own. The report lists every statement that is not alike, with both answers.
 """
 import argparse, collections, contextlib, os, re, subprocess, tempfile, time
 import psycopg
 from postgres_cluster import PostgresCluster, free_port
+
+WRITES = """insert update delete insert_conflict merge returning create_table alter_table constraints foreign_key create_view matview sequence
+identity transactions truncate temp portals prepare copy""".split()
 
 TOPICS = """boolean char name varchar text int2 int4 int8 oid float4 float8 bit numeric uuid strings numerology date time timetz
 timestamp timestamptz interval horology regex comments expressions unicode select select_distinct select_distinct_on select_implicit
@@ -131,40 +135,73 @@ def kept(sql):
     return re.sub(r"(?i)\b(create|select\b.*?\binto)\s+unlogged\s+table\b", r"\1 table", sql)
 
 
-def verdict(ours, theirs, is_undefined):
-    if ours == theirs or ours[0] == theirs[0] == "error" and ours[1] == theirs[1]:
-        return "alike"
-    lacks = ours[0] == "error" and theirs[0] != "error"
-    if lacks and (ours[1] in ("0A000", "42601") or is_undefined and ours[1] in ("42P01", "42704", "42883", "42703")):
-        return "refused"
-    return "otherwise"
+SPACE = r"(?is)(?:--[^\n]*\n|\s|/\*.*?\*/)*"
+EXPLAIN = re.compile(SPACE + r"explain\b")
+QUERY = re.compile(SPACE + r"\(*(?:select|values|with|table)\b")
+# What a transaction block itself cannot undo, or what PostgreSQL does not run in one.
+NOT_UNDONE = re.compile(SPACE + r"(?:begin|start|commit|end|rollback|abort|savepoint|release|prepare\s+transaction|vacuum|cluster|reindex)\b")
+DEFINED = re.compile(SPACE + r"""(?:create|alter)\s+(?:or\s+replace\s+)?(?:(?:global|local|temp|temporary|unlogged|recursive|materialized|unique|trusted|
+    procedural|constraint)\s+)*(table|view|index|sequence|domain|type|schema|function|procedure|aggregate|trigger|rule|role|user|group|operator|
+    cast|collation|publication|server|statistics)\s+(?:concurrently\s+)?(?:if\s+(?:not\s+)?exists\s+)?(?:only\s+)?([\w."]+)""".replace("\n    ", ""))
+INTO = re.compile(SPACE + r"select\b.*?\binto\s+(?:(?:temp|temporary|unlogged|table)\s+)*([\w.\"]+)")
+HELD = re.compile(SPACE + r"(?:declare|prepare)\s+([\w\"]+)")
+CODE = re.compile(SPACE + r"(?:(?:create|alter|drop|comment\s+on)\s+(?:or\s+replace\s+)?(?:constraint\s+)?(?:function|procedure|routine|aggregate|trigger|rule|operator|cast|language)\b|do\b|call\b"
+                  r"|alter\s+table\b.*\b(?:enable|disable)\s+(?:always\s+|replica\s+)?(?:trigger|rule)\b)")
 
 
-BLOCK = re.compile(r"(?is)(--[^\n]*\n|\s)*(begin|start\s+transaction|commit|end|rollback|abort)\b(?!.*\bto\b)")
-WRITE = re.compile(r"(?is)(--[^\n]*\n|\s)*(insert|update|delete|truncate|copy|merge|with)\b")
+def last_name(name):
+    return name.split(".")[-1].strip('"').lower()
 
 
-EXPLAIN = re.compile(r"(?is)(--[^\n]*\n|\s)*explain\b")
-SET = re.compile(r"(?is)(--[^\n]*\n|\s)*(set|reset)\b")
+def defined_name(sql):
+    for pattern in (DEFINED, INTO, HELD):
+        found = pattern.match(sql)
+        if found:
+            return last_name(found.groups()[-1])
+    return None
 
 
-QUERY = re.compile(r"(?is)(--[^\n]*\n|\s|/\*.*?\*/|\()*(select|values|with|table)\b")
+class Undone:
+    """The names of what Braid has refused to define, of one file."""
+
+    def __init__(self):
+        self.refused, self.code = set(), set()
+
+    def mentioned(self, sql, names):
+        return any(re.search(rf"(?<!\w){re.escape(name)}(?!\w)", sql, re.I) for name in names)
+
+    def kind(self, sql):
+        if CODE.match(sql) or self.mentioned(sql, self.code):
+            return "left out"
+        own = defined_name(sql)
+        return "follows" if self.mentioned(sql, self.refused - {own}) else None
 
 
-def lacks_definition(ours, theirs):
-    return ours[0] == "error" and ours[1] in ("42P01", "42704", "42883", "42703") and ours[:2] != theirs[:2]
+def is_refused(own, other):
+    return own[0] == "error" and own[1] in ("0A000", "42601") and own[:2] != other[:2]
+
+
+def is_alike(own, other):
+    return own == other or own[0] == other[0] == "error" and own[1] == other[1]
+
+
+def in_block(server):
+    return server.connection.pgconn.transaction_status != psycopg.pq.TransactionStatus.IDLE
 
 
 def answers_of(ours, theirs, sql, rows):
-    """Both answers. PostgreSQL writes nothing that Braid has refused to write."""
+    """Both answers. PostgreSQL does nothing that Braid has refused to do."""
     own = ours.answer(sql, rows)
-    is_refused = own[0] == "error" and own[1] in ("0A000", "42601", "22023")
-    undoes = is_refused and (WRITE.match(sql) or SET.match(sql))
-    if undoes:
-        theirs.answer("BEGIN")
+    block = in_block(theirs)
+    could_be_refused = own[0] == "error" and own[1] in ("0A000", "42601") and not NOT_UNDONE.match(sql)
+    if could_be_refused:
+        theirs.answer("SAVEPOINT undone" if block else "BEGIN")
     other = theirs.answer(sql, rows)
-    if undoes:
-        theirs.answer("ROLLBACK")
+    if could_be_refused:
+        theirs.answer("ROLLBACK TO undone" if block else "ROLLBACK")
+        if block:
+            # The block has failed on Braid.
+            theirs.answer("a syntax error")
     return own, other
 
 
@@ -211,7 +248,7 @@ def set_up(directory, both):
 def main():
     arguments = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     arguments.add_argument("directory")
-    arguments.add_argument("--files", default=",".join(TOPICS), help="comma-separated; default: types, queries and functions")
+    arguments.add_argument("--files", default=",".join(TOPICS), help="comma-separated, or `writes` for all of writes and definitions; default: types, queries and functions")
     arguments.add_argument("--report", help="a file for all statements that are not alike")
     arguments = arguments.parse_args()
     totals, reasons, queries = collections.Counter(), collections.Counter(), collections.Counter()
@@ -222,28 +259,51 @@ def main():
         ours = Server(stack.enter_context(braid_server(directory)))
         set_up(arguments.directory, (ours, theirs))
         keep = (tables(ours), tables(theirs))
-        for name in arguments.files.split(","):
+        for name in WRITES if arguments.files == "writes" else arguments.files.split(","):
             with open(os.path.join(arguments.directory, "sql", name + ".sql"), encoding="utf-8", errors="replace") as file:
                 text = file.read()
-            counts, has_refused = collections.Counter(), False
+            counts, undone = collections.Counter(), Undone()
             for server in (ours, theirs):
                 server.connection.close()
                 server.connect()
+            block_refused = False
             for sql, rows in statements(text):
                 sql = kept(sql)
-                if BLOCK.match(sql) or EXPLAIN.match(sql):
+                if EXPLAIN.match(sql):
                     continue
+                found = undone.kind(sql)
+                if found == "left out":
+                    if name_of := defined_name(sql):
+                        undone.code.add(name_of)
+                elif in_block(ours) != in_block(theirs):
+                    for server in (ours, theirs):
+                        server.answer("ROLLBACK")
+                    block_refused = False
+                if found == "left out" and not NOT_UNDONE.match(sql):
+                    counts[found] += 1
+                    continue
+                block_refused = block_refused and in_block(ours)
                 answers = answers_of(ours, theirs, sql, rows)
-                found = verdict(*answers, has_refused)
-                if found == "alike" and answers[0][0] == "error":
-                    found = "alike (error)"
+                if block_refused:
+                    found = "follows"
+                elif is_refused(*answers):
+                    found = found or "refused"
+                    block_refused = in_block(ours)
+                elif is_alike(*answers):
+                    found = found or ("alike (error)" if answers[0][0] == "error" else "alike")
+                else:
+                    found = found or "otherwise"
+                name_of = defined_name(sql)
+                if name_of and found in ("refused", "follows") and answers[0][0] == "error":
+                    undone.refused.add(name_of)
+                elif name_of:
+                    undone.refused.discard(name_of)
                 counts[found] += 1
-                if QUERY.match(sql) and not (has_refused and lacks_definition(*answers)):
+                if QUERY.match(sql):
                     queries[found] += 1
                 if found == "refused":
-                    has_refused = True
                     reasons[f"{answers[0][1]} {answers[0][2]}"[:90]] += 1
-                if not found.startswith("alike"):
+                if found in ("refused", "otherwise"):
                     report.write(f"## {name} {found}\n{sql}\n-- braid:      {shown(answers[0])}\n-- postgresql: {shown(answers[1])}\n\n")
             for server, names in zip((ours, theirs), keep):
                 server.answer("ROLLBACK")
@@ -251,17 +311,18 @@ def main():
             totals += counts
             print(f"{name:20}" + "".join(f"{key} {counts[key]:5}  " for key in KINDS), flush=True)
         lost = ours.lost
-    every = sum(totals.values())
     print(f"{'all':20}" + "".join(f"{key} {totals[key]:5}  " for key in KINDS))
-    alike = totals["alike"] + totals["alike (error)"]
-    print(f"alike: {alike} of {every}, {100 * alike / max(every, 1):.1f} %; connections lost: {lost}")
-    alike, every = queries["alike"] + queries["alike (error)"], sum(queries.values())
-    print(f"queries: {alike} of {every} alike, {100 * alike / max(every, 1):.1f} %: {dict(queries)}")
+    for title, counted in (("all", totals), ("queries", queries)):
+        alike = counted["alike"] + counted["alike (error)"]
+        every = alike + counted["refused"] + counted["otherwise"]
+        whole = every + counted["follows"]
+        print(f"{title}: {alike} of {every} alike, {100 * alike / max(every, 1):.1f} %; with what follows a refusal {100 * alike / max(whole, 1):.1f} %")
+    print(f"connections lost: {lost}")
     for reason, count in reasons.most_common(60):
         print(f"{count:6} {reason}")
 
 
-KINDS = ["alike", "alike (error)", "otherwise", "refused"]
+KINDS = ["alike", "alike (error)", "otherwise", "refused", "follows", "left out"]
 
 if __name__ == "__main__":
     main()
