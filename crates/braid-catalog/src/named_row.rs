@@ -79,3 +79,9 @@ pub(crate) fn small(count: usize) -> Value {
 pub(crate) fn vector(element: TypeId, values: Vec<Value>) -> Value {
     Value::Array(ArrayValue { element, dimensions: vec![(values.len(), 0)], values }.into())
 }
+
+/// An array of `text`.
+pub(crate) fn texts(texts: &[String]) -> Value {
+    let values: Vec<Value> = texts.iter().map(|item| text(item)).collect();
+    Value::Array(ArrayValue { element: TypeId::TEXT, dimensions: vec![(values.len(), 1)], values }.into())
+}

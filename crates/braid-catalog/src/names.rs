@@ -101,7 +101,7 @@ impl ObjectNames for CatalogNames {
             return Some(self.in_schema(sequence.definition.schema, &sequence.definition.name));
         }
         if let Some(view) = self.view(id) {
-            return Some(self.in_schema(SchemaId::PUBLIC, &view.name));
+            return Some(self.in_schema(view.schema, &view.name));
         }
         if let Some((_, schema, key)) = self.keys().find(|(key, _, _)| *key == id) {
             return Some(self.in_schema(schema, &key));

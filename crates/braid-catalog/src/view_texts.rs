@@ -227,7 +227,11 @@ impl Present {
         }
         let view = catalog.view_by_id(id)?;
         let columns = (0u16..).zip(&view.columns).map(|(at, column)| (at, column.name.clone()));
-        Some(Self { schema: USER_SCHEMA.to_owned(), name: view.name.clone(), columns: columns.collect() })
+        Some(Self {
+            schema: catalog.schema_name(view.schema).unwrap_or_default().to_owned(),
+            name: view.name.clone(),
+            columns: columns.collect(),
+        })
     }
 
     /// Whether these are all its columns.

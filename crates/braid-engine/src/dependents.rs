@@ -38,6 +38,8 @@ struct Dependent {
 pub(crate) enum Dropped<'a> {
     /// Tables and views.
     Relations(&'a [TableId]),
+    /// What is in schemas, and how messages have it.
+    Contents(&'a [TableId], &'a [String]),
     /// A column of a table, and the generated columns that read it, in the order of the table; with their names.
     Columns(TableId, &'a [(ColumnId, &'a str)]),
 }
@@ -60,7 +62,11 @@ pub(crate) fn drop_with(
         Dropped::Columns(_, [_, generated @ ..]) => generated,
         _ => &[],
     };
-    if dependents.is_empty() && generated.is_empty() {
+    let contents = match dropped {
+        Dropped::Contents(_, contents) => contents,
+        _ => &[],
+    };
+    if dependents.is_empty() && generated.is_empty() && contents.is_empty() {
         return Ok(Vec::new());
     }
     let describe = |id: TableId| described(context, catalog, id);
@@ -86,7 +92,7 @@ pub(crate) fn drop_with(
                 let column = described_column(column, &describe(table));
                 format!("cannot drop {column} because other objects depend on it")
             }
-            Dropped::Relations(_) | Dropped::Columns(..) => {
+            Dropped::Relations(_) | Dropped::Contents(..) | Dropped::Columns(..) => {
                 "cannot drop desired object(s) because other objects depend on them".to_owned()
             }
         };
@@ -96,9 +102,10 @@ pub(crate) fn drop_with(
     }
     let columns = generated.iter().map(|(_, name)| match dropped {
         Dropped::Columns(table, _) => described_column(name, &describe(table)),
-        Dropped::Relations(_) => String::new(),
+        Dropped::Relations(_) | Dropped::Contents(..) => String::new(),
     });
-    let all = columns.chain(dependents.iter().map(|dependent| describe(dependent.view)));
+    let all =
+        contents.iter().cloned().chain(columns).chain(dependents.iter().map(|dependent| describe(dependent.view)));
     let cascades: Vec<String> = all.map(|dependent| format!("drop cascades to {dependent}")).collect();
     let message = match &cascades[..] {
         [only] => only.clone(),
@@ -133,7 +140,7 @@ pub(crate) fn drop_views_of(
 fn dependents_of(catalog: &Catalog, dropped: Dropped<'_>) -> Vec<Dependent> {
     let mut found: Vec<(TableId, Option<TableId>)> = Vec::new();
     let dropped = match dropped {
-        Dropped::Relations(dropped) => {
+        Dropped::Relations(dropped) | Dropped::Contents(dropped, _) => {
             dropped.iter().for_each(|id| find(catalog, *id, None, dropped, &mut found));
             dropped
         }
@@ -186,13 +193,12 @@ fn described_column(column: &str, table: &str) -> String {
 
 /// A table or view as messages have it.
 pub(crate) fn described(context: &StatementContext, catalog: &Catalog, id: TableId) -> String {
-    let (kind, name) = match (catalog.view_by_id(id), catalog.by_id(id)) {
-        (Some(view), _) if view.is_materialized() => ("materialized view", view.name.as_str()),
-        (Some(view), _) => ("view", view.name.as_str()),
-        (None, Some(table)) => ("table", table.def.name.as_str()),
-        (None, None) => ("table", ""),
+    let (kind, schema, name) = match (catalog.view_by_id(id), catalog.by_id(id)) {
+        (Some(view), _) if view.is_materialized() => ("materialized view", view.schema, view.name.as_str()),
+        (Some(view), _) => ("view", view.schema, view.name.as_str()),
+        (None, Some(table)) => ("table", table.def.schema, table.def.name.as_str()),
+        (None, None) => ("table", SchemaId::PUBLIC, ""),
     };
-    let schema = catalog.by_id(id).map_or(SchemaId::PUBLIC, |table| table.def.schema);
     let path = context.search_path_in(catalog);
     let is_here = |searched: &&str| catalog.schema_named(searched).is_some_and(|id| catalog.has_relation(id, name));
     let found = path.searched().find(is_here).and_then(|found| catalog.schema_named(found));

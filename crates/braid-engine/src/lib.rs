@@ -88,6 +88,7 @@ mod owners;
 mod parameter_value;
 mod planning;
 mod recall;
+mod relocation;
 mod rows;
 mod schemas;
 mod sent_columns;

@@ -2,12 +2,13 @@
 
 use braid_catalog::object_ids::BOOTSTRAP_ROLE_ID;
 use braid_sql::functions::SessionFacts;
+use sqlparser::ast::Ident;
 
 use crate::comments::check_object;
 use crate::front_end::StatementFacts;
 use crate::names::fold;
 use crate::notices::Notice;
-use crate::statement::{CommentObject, CommentedRelation, OwnerStatement};
+use crate::statement::{CommentObject, CommentedRelation, ObjectStatement};
 use crate::statement_context::StatementContext;
 use crate::{EngineError, Outcome, SqlState};
 
@@ -24,7 +25,11 @@ const AS_TABLES: [CommentedRelation; 5] = [
 ///
 /// # Errors
 /// For what does not exist or is of another kind, an unknown role (42704), and another role than the user (0A000).
-pub(crate) fn change_owner(context: &StatementContext, statement: &OwnerStatement) -> Result<Outcome, EngineError> {
+pub(crate) fn change_owner(
+    context: &StatementContext,
+    statement: &ObjectStatement,
+    owner: &Ident,
+) -> Result<Outcome, EngineError> {
     match check(context, &statement.object) {
         Err(error) if statement.if_exists && error.state() == SqlState::UndefinedTable => {
             context.raise(Notice::skipping(SqlState::SuccessfulCompletion, error.message()));
@@ -32,9 +37,9 @@ pub(crate) fn change_owner(context: &StatementContext, statement: &OwnerStatemen
         }
         checked => checked?,
     }
-    let is_keyword = statement.owner.quote_style.is_none()
-        && ["current_user", "session_user", "current_role"].contains(&&*fold(&statement.owner));
-    let name = fold(&statement.owner);
+    let is_keyword =
+        owner.quote_style.is_none() && ["current_user", "session_user", "current_role"].contains(&&*fold(owner));
+    let name = fold(owner);
     let role = StatementFacts::of(context).objects().and_then(|names| names.role_id(&name));
     match role {
         _ if is_keyword => {}

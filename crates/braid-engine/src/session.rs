@@ -20,12 +20,12 @@ use crate::parameter_value::SentValue;
 use crate::recall::SharedForm;
 use crate::session_control::Chain;
 use crate::settings::{DEFINITIONS, Report, Scope};
-use crate::statement::{Command, SequenceKind, SequenceStatement, Tokens};
+use crate::statement::{Command, ObjectChange, SequenceKind, SequenceStatement, Tokens};
 use crate::statement_context::{MessageScope, StatementContext};
 use crate::{
     Database, EngineError, Notice, Outcome, ParameterType, ParameterValue, Prepared, Statement, StatementKind,
-    TransactionStatus, comments, copy, dml, enum_types, front_end, maintenance, owners, recall, schemas, sequences,
-    session_control, table, views,
+    TransactionStatus, comments, copy, dml, enum_types, front_end, maintenance, owners, recall, relocation, schemas,
+    sequences, session_control, table, views,
 };
 
 /// One client's connection: its user, its settings, its transaction block. Cheap to clone and to keep.
@@ -213,7 +213,10 @@ impl Session {
             Command::Constraint(constraint) => table::change_constraint_times(context, constraint).await,
             Command::Maintenance(maintenance) => maintenance::execute(context, statement, maintenance).await,
             Command::Comment(comment) => comments::comment(context, comment).await,
-            Command::Owner(owner) => owners::change_owner(context, owner),
+            Command::Object(object) => match &object.change {
+                ObjectChange::Owner(owner) => owners::change_owner(context, object, owner),
+                ObjectChange::Schema(schema) => relocation::set_schema(context, object, schema).await,
+            },
             Command::View(view) => views::execute(context, statement, view).await,
             Command::CreateTableWithoutData(create) => {
                 table::create_table_as(context, statement, create, table::Rows::None, &BoundParameters::none()).await

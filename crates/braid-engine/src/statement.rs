@@ -18,7 +18,7 @@
 //! | [`sequence_statement`] | CREATE SEQUENCE and ALTER SEQUENCE as written |
 //! | [`overriding`] | `OVERRIDING … VALUE` of an INSERT |
 //! | [`comment_statement`] | COMMENT ON as written |
-//! | [`owner_statement`] | ALTER … OWNER TO as written |
+//! | [`object_statement`] | ALTER … OWNER TO as written |
 //! | [`locking_queries`] | subqueries that lock rows |
 //! | [`maintenance_statement`] | VACUUM, ANALYZE, CHECKPOINT and LOCK TABLE as written |
 //! | [`constraint_statement`] | SET CONSTRAINTS and ALTER CONSTRAINT as written |
@@ -38,8 +38,8 @@ mod kind;
 mod locking_queries;
 mod maintenance_statement;
 mod merge_statement;
+mod object_statement;
 mod overriding;
-mod owner_statement;
 mod places;
 mod prepare_statement;
 mod relation_names;
@@ -74,8 +74,8 @@ pub(crate) use dialect::SqlDialect;
 pub use kind::StatementKind;
 pub(crate) use locking_queries::is_locking_subquery;
 pub(crate) use maintenance_statement::{LockMode, MaintenanceStatement, Target};
+pub(crate) use object_statement::{ObjectChange, ObjectStatement};
 pub(crate) use overriding::Overriding;
-pub(crate) use owner_statement::OwnerStatement;
 use places::{Places, character_of};
 pub(crate) use prepare_statement::{InnerStatement, PrepareStatement};
 pub(crate) use relation_names::RelationNames;

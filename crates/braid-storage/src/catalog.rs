@@ -195,11 +195,13 @@ impl Catalog {
         tables.find_map(|version| Some((version, version.def.key(name)?)))
     }
 
-    /// The names of all tables and sequences of a schema.
+    /// The names of all tables, views and sequences of a schema.
     pub fn names_in(&self, schema: SchemaId) -> impl Iterator<Item = &str> {
         let tables = self.ids.get(&schema).into_iter().flat_map(|ids| ids.keys().map(String::as_str));
         let sequences = self.sequences.values().filter(move |known| known.definition.schema == schema);
-        tables.chain(sequences.map(|known| &*known.definition.name))
+        let views = self.views.by_id().values().filter(move |view| view.schema == schema && !view.is_materialized());
+        let sequences = sequences.map(|known| &*known.definition.name);
+        tables.chain(sequences).chain(views.map(|view| &*view.name))
     }
 
     /// All views.

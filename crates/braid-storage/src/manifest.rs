@@ -318,7 +318,7 @@ impl Manifest {
     fn validate_keys(&self) -> Result<(), String> {
         let tables = self.tables.iter().map(|table| ((table.def.schema, &table.def.name), table.def.id));
         let sequences = self.sequences.iter().map(|known| ((known.def.schema, &known.def.name), known.def.id));
-        let views = self.views.iter().map(|view| ((SchemaId::PUBLIC, &view.name), view.id));
+        let views = self.views.iter().map(|view| ((view.schema, &view.name), view.id));
         let schemas: HashSet<TableId> = self.schemas.iter().map(|schema| TableId(schema.id.0)).collect();
         let (mut names, mut ids): (HashSet<_>, HashSet<_>) = tables.chain(sequences).chain(views).unzip();
         ids.extend(schemas);
@@ -352,7 +352,8 @@ impl Manifest {
         let ids: HashSet<SchemaId> = self.schemas.iter().map(|schema| schema.id).collect();
         let tables = self.tables.iter().map(|table| (table.def.id, table.def.schema, &table.def.name));
         let sequences = self.sequences.iter().map(|known| (known.def.id, known.def.schema, &known.def.name));
-        for (id, schema, name) in tables.chain(sequences) {
+        let views = self.views.iter().map(|view| (view.id, view.schema, &view.name));
+        for (id, schema, name) in tables.chain(sequences).chain(views) {
             if schema != SchemaId::PUBLIC && !ids.contains(&schema) {
                 return Err(format!("\"{name}\" is in schema {schema}, which does not exist"));
             }
@@ -369,6 +370,7 @@ impl Manifest {
         self.schemas.retain(|schema| !schema.is_temporary);
         self.tables.retain(|table| !gone.contains(&table.def.schema));
         self.sequences.retain(|known| !gone.contains(&known.def.schema));
+        self.views.retain(|view| !gone.contains(&view.schema));
         !gone.is_empty()
     }
 }

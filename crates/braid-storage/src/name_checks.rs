@@ -49,7 +49,7 @@ impl Catalog {
     pub(crate) fn check_names(&self) -> Result<(), StoreError> {
         self.check_name_lengths()?;
         let tables = self.tables().map(|version| ((version.def.schema, &version.def.name), version.def.id));
-        let views = self.views().by_id().values().map(|view| ((SchemaId::PUBLIC, &view.name), view.id));
+        let views = self.views().by_id().values().map(|view| ((view.schema, &view.name), view.id));
         let sequences = self.sequences().map(|known| &known.definition);
         let sequences = sequences.map(|def| ((def.schema, &def.name), def.id));
         let keys = self.tables().flat_map(|version| version.def.keys.iter().map(|key| (&version.def, key)));

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use braid_base::TableId;
+use braid_base::{SchemaId, TableId};
 
 use crate::catalog::Catalog;
 use crate::store_shared::StoreShared;
@@ -20,8 +20,7 @@ pub struct ViewChanges<'a> {
 }
 
 impl<'a> ViewChanges<'a> {
-    pub(crate) fn new(shared: &'a StoreShared, catalog: Arc<Catalog>) -> Self {
-        let views = catalog.views().by_id().clone();
+    pub(crate) fn new(shared: &'a StoreShared, catalog: Arc<Catalog>, views: BTreeMap<TableId, Arc<ViewDef>>) -> Self {
         Self { shared, catalog, views, is_changed: false }
     }
 
@@ -40,7 +39,7 @@ impl<'a> ViewChanges<'a> {
     /// # Errors
     /// [`StoreError::TableExists`], [`StoreError::TypeExists`] for a name that is taken.
     pub fn add(&mut self, view: ViewDef) -> Result<TableId, StoreError> {
-        self.check_free(&view.name)?;
+        self.check_free(view.schema, &view.name)?;
         let id = self.shared.new_relation_id();
         self.put(ViewDef { id, ..view });
         Ok(id)
@@ -57,8 +56,18 @@ impl<'a> ViewChanges<'a> {
     /// # Errors
     /// As [`Self::add`].
     pub fn rename(&mut self, view: &ViewDef, name: String) -> Result<(), StoreError> {
-        self.check_free(&name)?;
+        self.check_free(view.schema, &name)?;
         self.put(ViewDef { name, ..view.clone() });
+        Ok(())
+    }
+
+    /// Moves a view to another schema.
+    ///
+    /// # Errors
+    /// As [`Self::add`].
+    pub fn move_to(&mut self, view: &ViewDef, schema: SchemaId) -> Result<(), StoreError> {
+        self.check_free(schema, &view.name)?;
+        self.put(ViewDef { schema, ..view.clone() });
         Ok(())
     }
 
@@ -67,12 +76,13 @@ impl<'a> ViewChanges<'a> {
         self.is_changed |= self.views.remove(&id).is_some();
     }
 
-    fn check_free(&self, name: &str) -> Result<(), StoreError> {
-        let is_other = self.catalog.table(name).is_some() || self.catalog.sequence_named(name).is_some();
-        if is_other || self.views.values().any(|view| view.name == name) {
+    fn check_free(&self, schema: SchemaId, name: &str) -> Result<(), StoreError> {
+        let (table, sequence) = (self.catalog.table_in(schema, name), self.catalog.sequence_in(schema, name));
+        let is_other = table.is_some() || sequence.is_some() || self.catalog.key_in(schema, name).is_some();
+        if is_other || self.views.values().any(|view| view.schema == schema && view.name == name) {
             return Err(StoreError::TableExists { table: name.to_owned() });
         }
-        match self.catalog.has_type(name) {
+        match schema == SchemaId::PUBLIC && self.catalog.has_type(name) {
             true => Err(StoreError::TypeExists { name: name.to_owned() }),
             false => Ok(()),
         }

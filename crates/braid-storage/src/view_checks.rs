@@ -1,5 +1,6 @@
 //! The views of a catalog: found by name, and checked against what they read.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use braid_base::{SchemaId, TableId};
@@ -9,14 +10,14 @@ use crate::views::cyclic;
 use crate::{SourceColumn, StoreError, TableDef, ViewDef};
 
 impl Catalog {
-    /// The view called `name` in a schema, exactly as stored. All views are in `public`.
+    /// The view called `name` in a schema, exactly as stored.
     pub fn view_in(&self, schema: SchemaId, name: &str) -> Option<&Arc<ViewDef>> {
-        (schema == SchemaId::PUBLIC).then(|| self.view(name)).flatten()
+        self.views().in_schema(schema, name)
     }
 
-    /// The view called `name`, exactly as stored.
+    /// The view called `name` in schema `public`, exactly as stored.
     pub fn view(&self, name: &str) -> Option<&Arc<ViewDef>> {
-        self.views().named(name)
+        self.view_in(SchemaId::PUBLIC, name)
     }
 
     /// The view with the id `id`.
@@ -29,7 +30,21 @@ impl Catalog {
         self.views().by_id().values().filter(move |view| view.reads(relation))
     }
 
-    /// Checks that what each view reads is there, and that no column that a view of the state `before` reads has another type: its text
+    /// All views whose queries read one of these relations, directly or not.
+    pub fn all_views_of(&self, relations: impl IntoIterator<Item = TableId>) -> Vec<Arc<ViewDef>> {
+        let mut waiting: Vec<TableId> = relations.into_iter().collect();
+        let mut found: BTreeMap<TableId, Arc<ViewDef>> = BTreeMap::new();
+        while let Some(relation) = waiting.pop() {
+            for view in self.views_of(relation) {
+                if found.insert(view.id, view.clone()).is_none() {
+                    waiting.push(view.id);
+                }
+            }
+        }
+        found.into_values().collect()
+    }
+
+    /// Checks that what each view reads is there, that only temporary views read what is temporary, and that no column that a view of the state `before` reads has another type: its text
     /// would mean something else. Names are checked with all others.
     ///
     /// # Errors
@@ -70,7 +85,17 @@ impl Catalog {
             None => self.view_by_id(id).is_some(),
         };
         let has_types = view.type_oids.iter().all(|oid| self.has_type_of_oid(*oid));
-        if self.by_id(view.id).is_some() != view.is_materialized() || !has_types || !view.stored_sources().all(is_there)
+        let schema_of = |id: TableId| match self.by_id(id) {
+            Some(table) => Some(table.def.schema),
+            None => self.view_by_id(id).map(|view| view.schema),
+        };
+        let is_temporary = |id: TableId| schema_of(id).is_some_and(|schema| self.is_temporary(schema));
+        let mut own = self.by_id(view.id).into_iter().map(|table| table.def.schema);
+        if self.by_id(view.id).is_some() != view.is_materialized()
+            || own.any(|schema| schema != view.schema)
+            || !has_types
+            || !view.stored_sources().all(is_there)
+            || !self.is_temporary(view.schema) && view.stored_sources().any(|(id, _)| is_temporary(id))
         {
             return Err(StoreError::Conflict { what: format!("view \"{}\"", view.name) });
         }

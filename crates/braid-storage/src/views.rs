@@ -8,7 +8,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use braid_base::{ColumnId, TableId};
+use braid_base::{ColumnId, SchemaId, TableId};
 
 /// Longest text of a view's query, in bytes.
 pub const VIEW_TEXT_BYTES_MAX: usize = 1 << 20;
@@ -18,8 +18,12 @@ pub const VIEW_TEXT_BYTES_MAX: usize = 1 << 20;
 pub struct ViewDef {
     /// Its identity among views and tables; that of its table if it is materialized.
     pub id: TableId,
-    /// Its name, unique among views, tables and types.
+    /// Its schema; that of its table if it is materialized.
+    pub schema: SchemaId,
+    /// Its name, unique among the relations of its schema, and in `public` among types.
     pub name: String,
+    /// What its `WITH (…)` says: `name=value` each, as `pg_class.reloptions` has them.
+    pub options: Vec<String>,
     /// Whether it has rows of its own.
     pub kind: ViewKind,
     /// Its columns. A materialized view has the columns of its table; they are listed here as well.

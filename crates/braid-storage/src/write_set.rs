@@ -374,7 +374,7 @@ impl WriteSet {
         Ok(result)
     }
 
-    /// Changes views as `change` says, of what the statement sees.
+    /// Changes views as `change` says, of what the statement sees and has changed itself since.
     ///
     /// # Errors
     /// Those of `change`.
@@ -383,7 +383,9 @@ impl WriteSet {
         view: &Arc<Catalog>,
         change: impl FnOnce(&mut ViewChanges<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
-        let mut changes = ViewChanges::new(&self.shared, Arc::clone(view));
+        let known = view.views().by_id();
+        let shown = self.views.as_ref().map_or_else(|| known.clone(), |edits| edits.shown_on(known));
+        let mut changes = ViewChanges::new(&self.shared, Arc::clone(view), shown);
         let result = change(&mut changes)?;
         if let Some(views) = changes.into_changed() {
             let edits = self.views.take().unwrap_or_else(|| ViewEdits::of(view.views().by_id()));

@@ -1,12 +1,12 @@
 //! `pg_rewrite` and `pg_depend`: the queries of views, and what they read; and the rows of views in `pg_class`.
 
-use braid_base::{SchemaId, TableId};
+use braid_base::TableId;
 use braid_sql::Value;
 use braid_storage::{Catalog, SourceColumn, ViewDef, ViewKind};
 
 use super::dependencies::dependency;
 use super::tables::class;
-use crate::named_row::{NamedRow, letter, oid, text, yes};
+use crate::named_row::{NamedRow, letter, oid, text, texts, yes};
 use crate::object_ids::{CLASS_CATALOG_ID, RULE_CATALOG_ID, TYPE_CATALOG_ID, rule_id, table_object_id};
 use crate::view_texts::view_text;
 
@@ -14,9 +14,12 @@ use crate::view_texts::view_text;
 pub(super) fn classes(catalog: &Catalog) -> impl Iterator<Item = NamedRow> {
     let views = catalog.views().by_id().values().filter(|view| !view.is_materialized());
     views.map(|view| {
-        let mut row = class(catalog, (SchemaId::PUBLIC, &view.name), table_object_id(view.id), view.columns.len());
+        let mut row = class(catalog, (view.schema, &view.name), table_object_id(view.id), view.columns.len());
         row.retain(|(column, _)| *column != "relfilenode");
         row.extend([("relkind", letter(b'v')), ("relhasrules", yes()), ("relreplident", letter(b'n'))]);
+        if !view.options.is_empty() {
+            row.push(("reloptions", texts(&view.options)));
+        }
         row
     })
 }

@@ -85,7 +85,7 @@ pub(super) fn view_of_label<'a>(catalog: &'a Catalog, known: &CatalogType, label
         of_columns(view)
             || view.type_oids.contains(&known.definition.oid)
             || view.sources.iter().any(|source| {
-                catalog.view(&source.name).is_some_and(|inner| inner.type_oids.contains(&known.definition.oid))
+                catalog.views().named(&source.name).any(|inner| inner.type_oids.contains(&known.definition.oid))
             })
     };
     catalog.views().by_id().values().filter(may_mean_type).find(|view| view.text.contains(&written))

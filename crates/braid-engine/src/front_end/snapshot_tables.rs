@@ -65,7 +65,7 @@ impl SnapshotTables {
     /// The table of a name in a schema.
     fn table_in(&self, schema: &str, name: &str) -> Result<Option<Arc<TableEntry>>, SqlError> {
         if schema == REFRESHED_SCHEMA {
-            let view = self.snapshot.view(name);
+            let view = name.parse().ok().and_then(|id| self.snapshot.view_by_id(TableId(id)));
             return Ok(view.map(|view| Arc::new(entry_of_refreshed(&self.snapshot, view))));
         }
         let identified = schema_of_identified_table(schema).map(SchemaId);

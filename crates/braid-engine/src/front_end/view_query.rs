@@ -31,6 +31,8 @@ pub(crate) struct ViewQuery {
     pub sources: Vec<ViewSource>,
     /// The oids of enumerated types in its text and its columns.
     pub type_oids: BTreeSet<u32>,
+    /// Whether it reads a temporary table or view.
+    pub reads_temporary: bool,
 }
 
 impl ViewQuery {
@@ -62,7 +64,11 @@ fn bound(context: &StatementContext, statement: &Statement) -> Result<ViewQuery,
             bound.outputs.into_iter().map(|output| (output.name, output.sql_type)).collect();
         let mut type_oids = names.type_oids();
         type_oids.extend(columns.iter().filter(|(_, sql_type)| is_own(sql_type.id)).map(|(_, own)| own.id.oid()));
-        Ok(ViewQuery { columns, sources: sources_of(tables.snapshot(), binding.referenced())?, type_oids })
+        let referenced = binding.referenced();
+        let schemas = referenced.iter().filter_map(|named| tables.snapshot().schema_named(&named.table.schema));
+        let reads_temporary = schemas.into_iter().any(|schema| tables.snapshot().is_temporary(schema));
+        let sources = sources_of(tables.snapshot(), referenced)?;
+        Ok(ViewQuery { columns, sources, type_oids, reads_temporary })
     })
 }
 
@@ -95,11 +101,6 @@ fn source_of(catalog: &Catalog, named: Referenced) -> Result<ViewSource, SqlErro
         None => SourceRelation::System { schema: table.schema.clone() },
         Some(id) => {
             let def = catalog.by_id(id).map(|version| &version.def);
-            if def.is_some_and(|def| catalog.is_temporary(def.schema)) {
-                return Err(SqlError::unsupported(format!(
-                    "a view that reads temporary table \"{name}\" is not supported"
-                )));
-            }
             let id_at = |at: usize| def.map_or(ColumnId(at as u16), |def| def.columns[at].id);
             let column = |((at, column), is_used): ((usize, &braid_sql::tables::TableColumn), bool)| SourceColumn {
                 id: id_at(at),

@@ -49,7 +49,10 @@ impl ViewsSize {
         queries.into_iter().for_each(|query| query.walk(&mut names));
         let (mut known, mut size) = (HashMap::new(), Self::default());
         for (is_refreshed, name) in names.0 {
-            if let Some(view) = catalog.view(&name).filter(|view| is_refreshed || !view.is_materialized()) {
+            let refreshed = name.parse().ok().filter(|_| is_refreshed).and_then(|id| catalog.view_by_id(TableId(id)));
+            // Those of all schemas: which one is meant is not known yet.
+            let named = catalog.views().named(&name).filter(|view| !view.is_materialized());
+            for view in refreshed.into_iter().chain(named) {
                 size.add(within(catalog, view, &mut known, 0), 1);
             }
         }

@@ -11,9 +11,8 @@ use braid_sql::{SqlError, SqlState, SqlType};
 use braid_storage::{Catalog, SourceColumn, SourceRelation, ViewDef, ViewKind, ViewSource};
 
 use super::snapshot_tables::{SnapshotTables, entry_of};
-use crate::names::SCHEMA_NAME;
 
-/// A schema that no text can name: in it a materialized view means its query, and not its rows.
+/// A schema that no text can name: in it the id of a materialized view means its query, and not its rows.
 pub(crate) const REFRESHED_SCHEMA: &str = "\0refreshed";
 
 /// The number of a materialized view that means its query is this and its own.
@@ -102,7 +101,7 @@ pub(super) fn entry_of_view(catalog: &Catalog, view: &ViewDef) -> TableEntry {
     });
     TableEntry {
         id: u64::from(view.id.0),
-        schema: SCHEMA_NAME.to_owned(),
+        schema: catalog.schema_name(view.schema).unwrap_or_default().to_owned(),
         name: view.name.clone(),
         columns: columns.collect(),
         primary_key: Vec::new(),

@@ -52,12 +52,17 @@ pub(crate) async fn drop_schemas(
         }
         Behavior::Cascade => {
             check_unused(&snapshot, &dropped)?;
-            tell(context, &contents);
             let goes = |schema: SchemaId| dropped.iter().any(|(id, _)| *id == schema);
             let tables = snapshot.tables().filter(|table| goes(table.def.schema)).map(|table| table.def.id);
             let tables: Vec<TableId> = tables.collect();
             let references = references_to(context, &snapshot, &tables, behavior)?;
-            (drop_with(context, &snapshot, Dropped::Relations(&tables), &[], behavior)?, references)
+            let views = snapshot.views().by_id().values().filter(|view| goes(view.schema)).map(|view| view.id);
+            let mut relations: Vec<TableId> = tables.into_iter().chain(views).collect();
+            relations.sort_unstable();
+            relations.dedup();
+            let contents: Vec<String> = contents.into_iter().map(|(object, _)| object).collect();
+            let gone = Dropped::Contents(&relations, &contents);
+            (drop_with(context, &snapshot, gone, &[], behavior)?, references)
         }
     };
     drop(snapshot);
@@ -83,10 +88,15 @@ fn always_there(name: &str) -> EngineError {
 /// What is in schemas, in a sentence each, the oldest first: without sequences that go with their columns.
 fn contents(context: &StatementContext, snapshot: &Catalog, dropped: &[(SchemaId, String)]) -> Vec<(String, String)> {
     let path = context.search_path_in(snapshot);
-    let tables = snapshot.tables().map(|table| (table.def.id, "table", table.def.schema, &table.def.name));
+    let tables = snapshot.tables().filter(|table| snapshot.view_by_id(table.def.id).is_none());
+    let tables = tables.map(|table| (table.def.id, "table", table.def.schema, &table.def.name));
+    let views = snapshot.views().by_id().values().map(|view| {
+        let kind = if view.is_materialized() { "materialized view" } else { "view" };
+        (view.id, kind, view.schema, &view.name)
+    });
     let sequences = snapshot.sequences().map(|known| &known.definition).filter(|def| def.owner.is_none());
     let sequences = sequences.map(|def| (def.id, "sequence", def.schema, &def.name));
-    let mut all: Vec<(TableId, &str, SchemaId, &String)> = tables.chain(sequences).collect();
+    let mut all: Vec<(TableId, &str, SchemaId, &String)> = tables.chain(views).chain(sequences).collect();
     all.sort_by_key(|(id, ..)| *id);
     let described = |(_, kind, schema, name): (TableId, &str, SchemaId, &String)| {
         let (_, shown) = dropped.iter().find(|(id, _)| *id == schema)?;
@@ -133,14 +143,4 @@ fn check_unused(snapshot: &Catalog, dropped: &[(SchemaId, String)]) -> Result<()
         )
         .with_detail(others.join("\n"))),
     }
-}
-
-/// Tells the client what CASCADE drops.
-fn tell(context: &StatementContext, contents: &[(String, String)]) {
-    let message = match contents {
-        [] => return,
-        [(object, _)] => format!("drop cascades to {object}"),
-        _ => format!("drop cascades to {} other objects", contents.len()),
-    };
-    context.raise(Notice::harmless(SqlState::SuccessfulCompletion, message));
 }

@@ -39,9 +39,6 @@ pub(crate) async fn alter_sequence(
             apply(context, &known, &options).await?;
         }
         SequenceChange::Rename(new_name) => rename(context, &known, fold(new_name)).await?,
-        SequenceChange::Other(what) => {
-            return Err(EngineError::unsupported(format!("ALTER SEQUENCE … {what} is not supported")));
-        }
     }
     Ok(Outcome::done("ALTER SEQUENCE"))
 }

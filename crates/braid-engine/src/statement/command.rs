@@ -13,7 +13,7 @@ use super::kind::has_changes_in_with;
 use super::locking_queries::{in_with, locks_rows};
 use super::maintenance_statement::MaintenanceStatement;
 use super::merge_statement::parse_merge;
-use super::owner_statement::OwnerStatement;
+use super::object_statement::ObjectStatement;
 use super::prepare_statement::{PrepareStatement, parse_execute};
 use super::relation_names::RelationNames;
 use super::sequence_statement::SequenceStatement;
@@ -41,8 +41,8 @@ pub(crate) enum Command {
     Maintenance(MaintenanceStatement),
     /// A statement about when constraints are compared, as read here.
     Constraint(ConstraintStatement),
-    /// ALTER … OWNER TO, as read here.
-    Owner(OwnerStatement),
+    /// ALTER … OWNER TO and SET SCHEMA, as read here.
+    Object(ObjectStatement),
     /// COMMENT ON, as read here.
     Comment(CommentStatement),
     /// A statement about views, as read here.
@@ -75,7 +75,7 @@ impl Command {
                 let chain = parser.parse_commit_rollback_chain()?;
                 Ok(Self::Sql(ast::Statement::Rollback { chain, savepoint: None }))
             }
-            Keyword::ALTER if let Some(owner) = OwnerStatement::parse(parser)? => Ok(Self::Owner(owner)),
+            Keyword::ALTER if let Some(object) = ObjectStatement::parse(parser)? => Ok(Self::Object(object)),
             _ if SequenceStatement::begins(parser, keyword) => SequenceStatement::parse(parser).map(Self::Sequence),
             Keyword::CREATE | Keyword::ALTER | Keyword::REFRESH
                 if let Some(statement) = ViewStatement::parse(parser, keyword)? =>
@@ -151,7 +151,7 @@ impl Command {
             Self::CreateTableOfExecution(create) => create.execution.rewrite(rewrite),
             Self::View(ViewStatement::Create(CreateView { query, .. })) => query.rewrite(rewrite),
             Self::Copy(_) | Self::Prepare(_) | Self::Sequence(_) | Self::View(_) => {}
-            Self::Maintenance(_) | Self::Constraint(_) | Self::Comment(_) | Self::Owner(_) => {}
+            Self::Maintenance(_) | Self::Constraint(_) | Self::Comment(_) | Self::Object(_) => {}
         }
     }
 
@@ -164,7 +164,7 @@ impl Command {
             Self::CreateTableOfExecution(create) => StatementSize::of(&create.execution),
             Self::View(ViewStatement::Create(CreateView { query, .. })) => StatementSize::of(&**query),
             Self::Copy(_) | Self::Sequence(_) | Self::View(_) => StatementSize::default(),
-            Self::Maintenance(_) | Self::Constraint(_) | Self::Comment(_) | Self::Owner(_) => StatementSize::default(),
+            Self::Maintenance(_) | Self::Constraint(_) | Self::Comment(_) | Self::Object(_) => StatementSize::default(),
             Self::Prepare(prepare) => {
                 prepare.prepared.as_deref().map_or_else(StatementSize::default, |tree| StatementSize::of(tree))
             }

@@ -123,7 +123,7 @@ impl StatementKind {
             Command::View(ViewStatement::Refresh(_)) => Self::RefreshView,
             Command::Maintenance(_) => Self::Maintenance,
             Command::Comment(_) => Self::Comment,
-            Command::Owner(owner) => owner.kind(),
+            Command::Object(object) => object.kind(),
             Command::Constraint(ConstraintStatement::Set { .. }) => Self::SetConstraints,
             Command::Constraint(ConstraintStatement::Alter { .. }) => Self::AlterTable,
             Command::Sql(statement) => match statement {

@@ -48,8 +48,6 @@ pub(crate) enum SequenceChange {
     Options(Vec<SequenceOption>),
     /// RENAME TO.
     Rename(Ident),
-    /// What is not supported.
-    Other(&'static str),
 }
 
 /// An option of a sequence. Numbers are as they are written.
@@ -115,14 +113,6 @@ impl SequenceStatement {
 fn parse_change(parser: &mut Parser<'_>) -> Result<SequenceChange, ParserError> {
     if parser.parse_keywords(&[Keyword::RENAME, Keyword::TO]) {
         return Ok(SequenceChange::Rename(parser.parse_identifier()?));
-    }
-    if parser.parse_keywords(&[Keyword::OWNER, Keyword::TO]) {
-        parser.parse_identifier()?;
-        return Ok(SequenceChange::Other("OWNER TO"));
-    }
-    if parser.parse_keywords(&[Keyword::SET, Keyword::SCHEMA]) {
-        parser.parse_identifier()?;
-        return Ok(SequenceChange::Other("SET SCHEMA"));
     }
     let options = parse_options(parser)?;
     if options.is_empty() {

@@ -2,7 +2,7 @@
 //!
 //! They are read here because the text of the query is kept, and sqlparser does not say where it begins.
 
-use sqlparser::ast::{Ident, ObjectName, Query};
+use sqlparser::ast::{Ident, ObjectName, Query, SqlOption};
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Location, Token};
@@ -21,7 +21,7 @@ pub(crate) enum ViewStatement {
     Refresh(RefreshView),
 }
 
-/// `CREATE [OR REPLACE] [TEMPORARY] [RECURSIVE] VIEW name (columns) AS query`
+/// `CREATE [OR REPLACE] [TEMPORARY] [RECURSIVE] VIEW name (columns) [WITH (…)] AS query`
 #[derive(Debug)]
 pub(crate) struct CreateView {
     /// The name.
@@ -30,6 +30,10 @@ pub(crate) struct CreateView {
     pub columns: Vec<Ident>,
     /// What it is to be.
     pub form: CreateForm,
+    /// Whether it goes with its session.
+    pub is_temporary: bool,
+    /// `WITH (…)`
+    pub options: Vec<SqlOption>,
     /// Whether its rows are stored at once, if it is materialized.
     pub with_data: bool,
     /// What is written and not supported.
@@ -74,6 +78,10 @@ pub(crate) enum ViewChange {
     Rename(Ident),
     /// The name of a column.
     RenameColumn(Ident, Ident),
+    /// Options.
+    Set(Vec<SqlOption>),
+    /// Options, which get their defaults.
+    Reset(Vec<Ident>),
     /// Something else.
     Unsupported,
 }
@@ -92,6 +100,7 @@ pub(crate) struct RefreshView {
 /// The words before the name in CREATE VIEW.
 struct Head {
     form: CreateForm,
+    is_temporary: bool,
     unsupported: Option<&'static str>,
 }
 
@@ -122,39 +131,33 @@ impl Head {
         parser.expect_keyword_is(Keyword::CREATE)?;
         if parser.parse_keywords(&[Keyword::MATERIALIZED, Keyword::VIEW]) {
             let if_not_exists = parser.parse_keywords(&[Keyword::IF, Keyword::NOT, Keyword::EXISTS]);
-            return Ok(Self { form: CreateForm::Materialized { if_not_exists }, unsupported: None });
+            let form = CreateForm::Materialized { if_not_exists };
+            return Ok(Self { form, is_temporary: false, unsupported: None });
         }
         let is_replaced = parser.parse_keywords(&[Keyword::OR, Keyword::REPLACE]);
         let _ = parser.parse_one_of_keywords(&[Keyword::LOCAL, Keyword::GLOBAL]);
-        let temporary = parser.parse_one_of_keywords(&[Keyword::TEMP, Keyword::TEMPORARY]);
+        let is_temporary = parser.parse_one_of_keywords(&[Keyword::TEMP, Keyword::TEMPORARY]).is_some();
         let recursive = parser.parse_keyword(Keyword::RECURSIVE);
         parser.expect_keyword_is(Keyword::VIEW)?;
-        let unsupported = temporary.map(|_| "CREATE TEMPORARY VIEW");
-        let unsupported = unsupported.or(recursive.then_some("CREATE RECURSIVE VIEW"));
+        let unsupported = recursive.then_some("CREATE RECURSIVE VIEW");
         let form = if is_replaced { CreateForm::OrReplace } else { CreateForm::New };
-        Ok(Self { form, unsupported })
+        Ok(Self { form, is_temporary, unsupported })
     }
 }
 
 impl CreateView {
     fn parse(parser: &mut Parser<'_>, head: Head) -> Result<Self, ParserError> {
-        let Head { form, mut unsupported } = head;
+        let Head { form, is_temporary, mut unsupported } = head;
         let name = parser.parse_object_name(false)?;
         let mut columns = Vec::new();
         if parser.consume_token(&Token::LParen) {
             columns = parser.parse_comma_separated(Parser::parse_identifier)?;
             parser.expect_token(&Token::RParen)?;
         }
-        if parser.parse_keyword(Keyword::WITH) {
-            parser.expect_token(&Token::LParen)?;
-            while !parser.consume_token(&Token::RParen) {
-                parser.next_token();
-                if parser.peek_token().token == Token::EOF {
-                    return parser.expected(")", parser.peek_token());
-                }
-            }
-            unsupported.get_or_insert("WITH (…) of a view");
-        }
+        let options = match parser.parse_keyword(Keyword::WITH) {
+            true => parse_options(parser)?,
+            false => Vec::new(),
+        };
         parser.expect_keyword_is(Keyword::AS)?;
         let start = parser.peek_token().span.start;
         let query = parser.parse_query()?;
@@ -167,7 +170,7 @@ impl CreateView {
             parser.expect_keywords(&[Keyword::CHECK, Keyword::OPTION])?;
             unsupported.get_or_insert("WITH CHECK OPTION");
         }
-        Ok(Self { name, columns, form, with_data, unsupported, query, range })
+        Ok(Self { name, columns, form, is_temporary, options, with_data, unsupported, query, range })
     }
 }
 
@@ -182,6 +185,16 @@ impl AlterView {
 
 impl ViewChange {
     fn parse(parser: &mut Parser<'_>) -> Result<Self, ParserError> {
+        if parser.peek_keyword(Keyword::SET) && parser.peek_nth_token(1).token == Token::LParen {
+            parser.next_token();
+            return parse_options(parser).map(Self::Set);
+        }
+        if parser.parse_keyword(Keyword::RESET) {
+            parser.expect_token(&Token::LParen)?;
+            let names = parser.parse_comma_separated(Parser::parse_identifier)?;
+            parser.expect_token(&Token::RParen)?;
+            return Ok(Self::Reset(names));
+        }
         if !parser.parse_keyword(Keyword::RENAME) {
             while !matches!(parser.peek_token().token, Token::SemiColon | Token::EOF) {
                 parser.next_token();
@@ -204,6 +217,20 @@ impl RefreshView {
         let name = parser.parse_object_name(false)?;
         Ok(Self { name, is_concurrent, with_data: parse_data_wish(parser) })
     }
+}
+
+/// `(name [= value], …)`
+fn parse_options(parser: &mut Parser<'_>) -> Result<Vec<SqlOption>, ParserError> {
+    parser.expect_token(&Token::LParen)?;
+    let options = parser.parse_comma_separated(|parser| {
+        let key = parser.parse_identifier()?;
+        match parser.consume_token(&Token::Eq) {
+            true => Ok(SqlOption::KeyValue { key, value: parser.parse_expr()? }),
+            false => Ok(SqlOption::Ident(key)),
+        }
+    })?;
+    parser.expect_token(&Token::RParen)?;
+    Ok(options)
 }
 
 /// `WITH [NO] DATA`: whether there are to be rows.
@@ -258,6 +285,8 @@ mod tests {
         assert!(changed("alter view v rename to w").starts_with("Rename("));
         assert!(changed("alter view if exists v rename column a to b").starts_with("RenameColumn("));
         assert!(changed("alter materialized view v rename a to b").starts_with("RenameColumn("));
-        assert_eq!(changed("alter view v set (security_barrier)"), "Unsupported");
+        assert!(changed("alter view v set (security_barrier)").starts_with("Set("));
+        assert!(changed("alter view v reset (security_barrier, check_option)").starts_with("Reset("));
+        assert_eq!(changed("alter view v alter column a set default 1"), "Unsupported");
     }
 }

@@ -29,7 +29,7 @@ pub(crate) mod generated_columns;
 mod indexes;
 pub(crate) mod keys;
 mod likes;
-mod storage_parameters;
+pub(crate) mod storage_parameters;
 mod truncate;
 
 pub(crate) use crate::table_names::{Missing, Persistence};

@@ -5,6 +5,7 @@
 
 use sqlparser::ast::{Expr, SqlOption, UnaryOperator, Value};
 
+use crate::names::fold;
 use crate::{EngineError, SqlState};
 
 /// The least and the greatest `fillfactor`, in percent.
@@ -18,33 +19,43 @@ const OTHERS: [&str; 6] =
 ///
 /// # Errors
 /// For parameters that are not supported or that PostgreSQL does not have, and values out of their bounds.
-pub(super) fn check_parameters(parameters: &[SqlOption]) -> Result<(), EngineError> {
-    let mut names: Vec<String> = Vec::new();
-    for parameter in parameters {
-        let (name, value) = match parameter {
-            SqlOption::KeyValue { key, value } => (key.value.to_ascii_lowercase(), Some(value)),
-            SqlOption::Ident(key) => (key.value.to_ascii_lowercase(), None),
-            other => return Err(EngineError::unsupported(format!("WITH ({other}) is not supported"))),
-        };
-        if names.contains(&name) {
-            return Err(invalid(format!("parameter \"{name}\" specified more than once")));
-        }
-        match (name.as_str(), value.map(word)) {
+pub(crate) fn check_parameters(parameters: &[SqlOption]) -> Result<(), EngineError> {
+    for (name, value) in written_parameters(parameters)? {
+        match (name.as_str(), value) {
             ("fillfactor", Some(value)) => check_fillfactor(&value)?,
             ("autovacuum_enabled", None) => {}
             ("autovacuum_enabled", Some(value)) if is_boolean(&value) => {}
             ("autovacuum_enabled", Some(value)) => {
-                return Err(invalid(format!("invalid value for boolean option \"{name}\": {value}")));
+                return Err(not_boolean(&name, &value));
             }
             (known, _) if OTHERS.iter().any(|other| known.starts_with(other)) => {
                 return Err(EngineError::unsupported(format!("storage parameter \"{known}\" is not supported")));
             }
             ("fillfactor", None) => return Err(invalid(format!("invalid value for integer option \"{name}\": true"))),
-            (unknown, _) => return Err(invalid(format!("unrecognized parameter \"{unknown}\""))),
+            (unknown, _) => return Err(unrecognized(unknown)),
         }
-        names.push(name);
     }
     Ok(())
+}
+
+/// The names of parameters, each once, with their values without quotes.
+///
+/// # Errors
+/// For a name that is there twice.
+pub(crate) fn written_parameters(parameters: &[SqlOption]) -> Result<Vec<(String, Option<String>)>, EngineError> {
+    let mut written: Vec<(String, Option<String>)> = Vec::new();
+    for parameter in parameters {
+        let (name, value) = match parameter {
+            SqlOption::KeyValue { key, value } => (fold(key), Some(word(value))),
+            SqlOption::Ident(key) => (fold(key), None),
+            other => return Err(EngineError::unsupported(format!("WITH ({other}) is not supported"))),
+        };
+        if written.iter().any(|(known, _)| *known == name) {
+            return Err(invalid(format!("parameter \"{name}\" specified more than once")));
+        }
+        written.push((name, value));
+    }
+    Ok(written)
 }
 
 fn check_fillfactor(value: &str) -> Result<(), EngineError> {
@@ -72,13 +83,21 @@ fn word(value: &Expr) -> String {
 }
 
 /// Whether a word is a boolean, or the beginning of one.
-fn is_boolean(word: &str) -> bool {
+pub(crate) fn is_boolean(word: &str) -> bool {
     let word = word.to_ascii_lowercase();
     let is_beginning = |whole: &str| !word.is_empty() && whole.starts_with(&word);
     ["true", "false", "yes", "no", "1", "0"].iter().any(|whole| is_beginning(whole))
         || ["on", "off", "of"].contains(&&*word)
 }
 
-fn invalid(message: String) -> EngineError {
+pub(crate) fn not_boolean(name: &str, value: &str) -> EngineError {
+    invalid(format!("invalid value for boolean option \"{name}\": {value}"))
+}
+
+pub(crate) fn unrecognized(name: &str) -> EngineError {
+    invalid(format!("unrecognized parameter \"{name}\""))
+}
+
+pub(crate) fn invalid(message: String) -> EngineError {
     EngineError::new(SqlState::InvalidParameterValue, message)
 }

@@ -1,4 +1,4 @@
-//! ALTER VIEW: names of views and of their columns.
+//! ALTER VIEW: names of views and of their columns, options.
 //!
 //! Views that read a renamed one know it, and its columns, by what they are.
 
@@ -6,22 +6,24 @@ use braid_storage::{ViewChanges, ViewColumn, ViewDef};
 use sqlparser::ast::{AlterTableOperation, Ident, RenameTableNameKind};
 
 use super::drop::{Wanted, found};
+use super::options::{with_options, without_options};
 use crate::names::fold;
 use crate::notices::Notice;
 use crate::statement::{AlterView, ViewChange};
 use crate::statement_context::StatementContext;
-use crate::{EngineError, Outcome, SqlState};
+use crate::{EngineError, Outcome, SqlState, relocation};
 
 /// Changes a view.
 ///
 /// # Errors
-/// For a view that does not exist, names that are taken, and other changes than of names (0A000).
+/// For a view that does not exist, names that are taken, and other changes than of names and options (0A000).
 pub(super) async fn alter_view(context: &StatementContext, alter: &AlterView) -> Result<Outcome, EngineError> {
     let (wanted, tag) = match alter.is_materialized {
         true => (Wanted::Materialized, "ALTER MATERIALIZED VIEW"),
         false => (Wanted::Plain, "ALTER VIEW"),
     };
-    if matches!(alter.change, ViewChange::Unsupported) || alter.is_materialized {
+    let is_of_both = matches!(alter.change, ViewChange::Rename(_));
+    if matches!(alter.change, ViewChange::Unsupported) || alter.is_materialized && !is_of_both {
         let message = format!("this form of {tag} is not supported");
         return Err(EngineError::unsupported(message));
     }
@@ -59,7 +61,7 @@ pub(crate) async fn alter_as_table(
         (false, [AlterTableOperation::RenameColumn { old_column_name: from, new_column_name: to }]) => {
             change_view(context, view, &ViewChange::RenameColumn(from.clone(), to.clone())).await?;
         }
-        (false, [AlterTableOperation::RenameTable { table_name: RenameTableNameKind::To(name) }])
+        (_, [AlterTableOperation::RenameTable { table_name: RenameTableNameKind::To(name) }])
             if let [part] = &name.0[..]
                 && let Some(name) = part.as_ident() =>
         {
@@ -71,7 +73,20 @@ pub(crate) async fn alter_as_table(
 }
 
 async fn change_view(context: &StatementContext, view: &ViewDef, change: &ViewChange) -> Result<(), EngineError> {
+    if let (true, ViewChange::Rename(name)) = (view.is_materialized(), change) {
+        return relocation::rename_materialized(context, view, fold(name)).await;
+    }
     let change = |changes: &mut ViewChanges<'_>| match change {
+        ViewChange::Set(written) => {
+            let options = with_options(view, written)?;
+            changes.put(ViewDef { options, ..view.clone() });
+            Ok(())
+        }
+        ViewChange::Reset(names) => {
+            let options = without_options(view, names)?;
+            changes.put(ViewDef { options, ..view.clone() });
+            Ok(())
+        }
         ViewChange::Rename(name) => Ok(changes.rename(view, fold(name))?),
         ViewChange::RenameColumn(from, to) => with_renamed_column(view, from, to).map(|view| changes.put(view)),
         ViewChange::Unsupported => Ok::<_, EngineError>(()),

@@ -5,14 +5,14 @@ use std::sync::Arc;
 use braid_base::SchemaId;
 use braid_storage::{Catalog, StoreError, ViewChanges, ViewDef};
 
-use super::definition::{definition, public_name};
+use super::definition::{definition, name_of};
 use super::replacement::check_replacement;
 use crate::front_end::ViewQuery;
 use crate::statement::{CreateForm, CreateView};
 use crate::statement_context::StatementContext;
 use crate::{EngineError, Outcome, SqlState, Statement};
 
-/// `CREATE [OR REPLACE] VIEW name (columns) AS query`
+/// `CREATE [OR REPLACE] [TEMPORARY] VIEW name (columns) AS query`
 ///
 /// # Errors
 /// Those of the query; for a name that is taken, and for a replacement with other columns.
@@ -24,8 +24,8 @@ pub(super) async fn create_view(
     if let Some(what) = create.unsupported {
         return Err(EngineError::unsupported(format!("{what} is not supported")));
     }
-    let name = public_name(context, &create.name).await?;
     let query = ViewQuery::of(context, statement).await?;
+    let name = name_of(context, create, &query).await?;
     let view = definition(context, statement, create, name, query)?;
     let may_replace = create.form == CreateForm::OrReplace;
     context.change(|writes, seen| writes.change_views(seen, |changes| put(seen, view, may_replace, changes))).await?;
@@ -39,7 +39,7 @@ fn put(
     may_replace: bool,
     changes: &mut ViewChanges<'_>,
 ) -> Result<(), EngineError> {
-    match replaced(catalog, &view.name, may_replace)? {
+    match replaced(catalog, (view.schema, &view.name), may_replace)? {
         None => {
             changes.add(view)?;
         }
@@ -53,16 +53,18 @@ fn put(
 }
 
 /// The view that a new one takes the place of; `None` if its name is free.
-fn replaced<'c>(catalog: &'c Catalog, name: &str, may_replace: bool) -> Result<Option<&'c Arc<ViewDef>>, EngineError> {
-    let known = catalog.view(name);
+fn replaced<'c>(
+    catalog: &'c Catalog,
+    (schema, name): (SchemaId, &str),
+    may_replace: bool,
+) -> Result<Option<&'c Arc<ViewDef>>, EngineError> {
+    let known = catalog.view_in(schema, name);
     match known.filter(|view| !view.is_materialized()) {
         Some(view) if may_replace => Ok(Some(view)),
-        None if may_replace && catalog.has_relation(SchemaId::PUBLIC, name) => {
+        None if may_replace && catalog.has_relation(schema, name) => {
             Err(EngineError::new(SqlState::WrongObjectType, format!("\"{name}\" is not a view")))
         }
-        _ if catalog.has_relation(SchemaId::PUBLIC, name) => {
-            Err(StoreError::TableExists { table: name.to_owned() }.into())
-        }
+        _ if catalog.has_relation(schema, name) => Err(StoreError::TableExists { table: name.to_owned() }.into()),
         _ => Ok(None),
     }
 }

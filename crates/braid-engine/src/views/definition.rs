@@ -2,16 +2,17 @@
 
 use std::collections::HashSet;
 
-use braid_base::{SchemaId, TableId};
+use braid_base::TableId;
 use braid_sql::SqlType;
 use braid_sql::functions::SessionFacts;
 use braid_sql::pg_catalog::TypeId;
 use braid_sql::types::type_names::format_type;
 use braid_storage::{VIEW_TEXT_BYTES_MAX, ViewColumn, ViewDef, ViewKind, ViewSize};
-use sqlparser::ast::ObjectName;
 
+use super::options::checked_options;
 use crate::front_end::{StatementFacts, ViewQuery};
 use crate::names::fold;
+use crate::notices::Notice;
 use crate::statement::CreateView;
 use crate::statement_context::StatementContext;
 use crate::table_names::{NewName, Persistence, new_name};
@@ -25,7 +26,7 @@ pub(super) fn definition(
     context: &StatementContext,
     statement: &Statement,
     create: &CreateView,
-    name: String,
+    NewName { schema, name }: NewName,
     query: ViewQuery,
 ) -> Result<ViewDef, EngineError> {
     let text = statement.query_text(create);
@@ -37,7 +38,9 @@ pub(super) fn definition(
     let short = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
     Ok(ViewDef {
         id: TableId(0),
+        schema,
         name,
+        options: checked_options(&create.options)?,
         kind: ViewKind::Plain,
         columns: columns_of(create, query.columns)?,
         text: text.into(),
@@ -75,14 +78,23 @@ fn columns_of(create: &CreateView, made: Vec<(String, SqlType)>) -> Result<Vec<V
     Ok(columns)
 }
 
-/// The name of a view that is to be created: in `public`.
+/// The name of a view that is to be created. One whose query reads what is temporary is temporary, too.
 ///
 /// # Errors
-/// For other schemas (0A000).
-pub(super) async fn public_name(context: &StatementContext, name: &ObjectName) -> Result<String, EngineError> {
-    let NewName { schema, name } = new_name(context, name, Persistence::Lasting).await?;
-    match schema {
-        SchemaId::PUBLIC => Ok(name),
-        _ => Err(EngineError::unsupported("views in other schemas than public are not supported")),
+/// As [`new_name`].
+pub(super) async fn name_of(
+    context: &StatementContext,
+    create: &CreateView,
+    query: &ViewQuery,
+) -> Result<NewName, EngineError> {
+    if create.is_temporary {
+        return new_name(context, &create.name, Persistence::Temporary).await;
     }
+    if !query.reads_temporary {
+        return new_name(context, &create.name, Persistence::Lasting).await;
+    }
+    let named = new_name(context, &create.name, Persistence::Temporary).await?;
+    let message = format!("view \"{}\" will be a temporary view", named.name);
+    context.raise(Notice::harmless(SqlState::SuccessfulCompletion, message));
+    Ok(named)
 }

@@ -5,12 +5,14 @@
 
 use std::sync::Arc;
 
-use braid_base::{SchemaId, TableId};
+use braid_base::TableId;
 use braid_sql::syntax::{SqlDialect, parser_of};
-use braid_storage::{Catalog, ColumnDef, NewTable, StoreError, TableAppender, ViewDef, ViewKind, WriteSet};
+use braid_storage::{
+    Catalog, ColumnDef, Constraints, NewTable, StoreError, TableAppender, ViewDef, ViewKind, WriteSet,
+};
 use sqlparser::ast::Query;
 
-use super::definition::{definition, public_name};
+use super::definition::definition;
 use super::drop::{Wanted, found};
 use crate::bound_parameters::BoundParameters;
 use crate::dml::assignment::Assignment;
@@ -18,6 +20,8 @@ use crate::front_end::{self, REFRESHED_SCHEMA, StoredIn, StoredRows, TableOfQuer
 use crate::notices::Notice;
 use crate::statement::{CreateView, RefreshView};
 use crate::statement_context::StatementContext;
+use crate::table::storage_parameters::check_parameters;
+use crate::table_names::{Persistence, new_name};
 use crate::{EngineError, Outcome, SqlState, Statement};
 
 /// `CREATE MATERIALIZED VIEW [IF NOT EXISTS] name (columns) AS query [WITH [NO] DATA]`
@@ -33,9 +37,13 @@ pub(super) async fn create(
     if let Some(what) = create.unsupported {
         return Err(EngineError::unsupported(format!("{what} is not supported")));
     }
-    let name = public_name(context, &create.name).await?;
-    if context.snapshot().has_relation(SchemaId::PUBLIC, &name) {
-        let exists = EngineError::from(StoreError::TableExists { table: name });
+    if !create.options.is_empty() {
+        check_parameters(&create.options)?;
+    }
+    let named = new_name(context, &create.name, Persistence::Lasting).await?;
+    let schema = named.schema;
+    if context.snapshot().has_relation(schema, &named.name) {
+        let exists = EngineError::from(StoreError::TableExists { table: named.name });
         if !if_not_exists {
             return Err(exists);
         }
@@ -43,19 +51,25 @@ pub(super) async fn create(
         return Ok(Outcome::done("CREATE MATERIALIZED VIEW"));
     }
     let query = ViewQuery::of(context, statement).await?;
-    let view = definition(context, statement, create, name, query)?;
+    if query.reads_temporary {
+        return Err(EngineError::unsupported("materialized views must not use temporary tables or views"));
+    }
+    if context.snapshot().is_temporary(schema) {
+        let message = "cannot create materialized view in a temporary schema";
+        return Err(EngineError::unsupported(message));
+    }
+    let view = definition(context, statement, create, named, query)?;
     if !create.with_data {
         let table = table_of(&view, front_end::table_columns(context, statement, &BoundParameters::none()).await?);
         let change = |writes: &mut WriteSet, seen: &Arc<Catalog>| {
-            let id = writes.create_table(seen, table)?.id;
+            let id = writes.create_constrained_table(seen, (schema, table), Constraints::default())?.id;
             put(writes, seen, &view, id, false)
         };
         context.change(change).await?;
         return Ok(Outcome::done("CREATE MATERIALIZED VIEW"));
     }
     let TableOfQuery { columns, rows } = front_end::start_table(context, statement, &BoundParameters::none()).await?;
-    let appender =
-        filled(context, context.create_and_append(SchemaId::PUBLIC, table_of(&view, columns))?, rows).await?;
+    let appender = filled(context, context.create_and_append(schema, table_of(&view, columns))?, rows).await?;
     let id = appender.def().id;
     let change = |writes: &mut WriteSet, seen: &Arc<Catalog>| Ok(put(writes, seen, &view, id, true)?);
     let row_count = context.change_and_add(appender, change).await?;
@@ -91,7 +105,7 @@ pub(super) async fn refresh(
         appender = filled(context, appender, rows).await?;
     }
     let change = |writes: &mut WriteSet, seen: &Arc<Catalog>| {
-        writes.truncate_table(seen, &view.name)?;
+        writes.truncate_table(seen, view.id)?;
         Ok(put(writes, seen, &view, view.id, refresh.with_data)?)
     };
     context.change_and_add(appender, change).await?;
@@ -134,7 +148,7 @@ fn put(
 
 /// `SELECT *` from the query of a view.
 fn query_of(view: &ViewDef) -> Result<Query, EngineError> {
-    let text = format!("SELECT * FROM \"{REFRESHED_SCHEMA}\".\"{}\"", view.name.replace('"', "\"\""));
+    let text = format!("SELECT * FROM \"{REFRESHED_SCHEMA}\".\"{}\"", view.id.0);
     let dialect = SqlDialect::for_text(&text);
     let query = parser_of(&dialect, &text).and_then(|mut parser| parser.parse_query());
     query

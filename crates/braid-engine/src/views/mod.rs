@@ -7,6 +7,7 @@
 //! |---|---|
 //! | `create` | CREATE VIEW |
 //! | `definition` | what is stored of a view |
+//! | `options` | `WITH (…)` |
 //! | `replacement` | what OR REPLACE may change |
 //! | `alter` | ALTER VIEW, and ALTER TABLE of a view |
 //! | `drop` | DROP VIEW, DROP MATERIALIZED VIEW |
@@ -17,6 +18,7 @@ mod create;
 mod definition;
 mod drop;
 mod materialized;
+mod options;
 mod replacement;
 
 use crate::statement::{CreateForm, CreateView, ViewStatement};

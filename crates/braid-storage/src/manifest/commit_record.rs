@@ -256,6 +256,7 @@ impl Manifest {
         let is_kept = |schema: SchemaId| schema == SchemaId::PUBLIC || schemas.iter().any(|known| known.id == schema);
         self.tables.retain(|table| is_kept(table.def.schema));
         self.sequences.retain(|known| is_kept(known.def.schema));
+        self.views.retain(|view| is_kept(view.schema));
     }
 
     fn apply_to_comments(&mut self, reader: &mut ByteReader<'_>) -> Result<(), ManifestError> {

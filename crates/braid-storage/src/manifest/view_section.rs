@@ -9,8 +9,10 @@
 //! | width | meaning |
 //! |---|---|
 //! | 4 | id; below the next table id. No sequence has it, and no table but the one of the same name that holds the rows of a materialized view |
-//! | string | name, 1 to 255 bytes; names of views, tables, sequences and types differ |
-//! | 1 | 0 a view, 1 a materialized view that is not populated, 2 one that is |
+//! | string | name, 1 to 255 bytes; names of views, tables and sequences of a schema differ, in `public` also those of types |
+//! | 1 | bits 0 and 1: 0 a view, 1 a materialized view that is not populated, 2 one that is; bit 2: a schema is written; bit 3: options are written; others 0 |
+//! | 4 | only if bit 2 is set: the id of its schema; else it is in `public` |
+//! | 2 | only if bit 3 is set: number of options; of each a string, `name=value` |
 //! | 2 | number of columns; of each a string, its name, a string, its name in the query, 4 bytes, the oid of its type, and 4 bytes, its modifier, signed |
 //! | string | text of the query, at most [`VIEW_TEXT_BYTES_MAX`] bytes |
 //! | 4 | number of names of relations in it; then each |
@@ -52,6 +54,12 @@ const SOURCE_BYTES_MIN: usize = 1 + 4 + 4 + 4;
 /// The smallest column of a relation: an id, no name, a byte.
 const SOURCE_COLUMN_BYTES_MIN: usize = 2 + 4 + 1;
 
+/// Flags beside the kind of a view.
+const HAS_OWN_SCHEMA: u8 = 4;
+const HAS_OPTIONS: u8 = 8;
+const KIND_FLAGS: u8 = HAS_OWN_SCHEMA | HAS_OPTIONS;
+
+/// Flags of a name of a relation.
 const HAS_SCHEMA: u8 = 1;
 const IS_SYSTEM: u8 = 2;
 
@@ -64,10 +72,19 @@ pub(super) fn put_views<'a>(out: &mut Vec<u8>, views: impl ExactSizeIterator<Ite
 fn put_view(out: &mut Vec<u8>, view: &ViewDef) {
     out.extend_from_slice(&view.id.0.to_le_bytes());
     put_string(out, &view.name);
-    out.push(match view.kind {
+    let kind = match view.kind {
         ViewKind::Plain => 0,
         ViewKind::Materialized { is_populated } => 1 + u8::from(is_populated),
-    });
+    };
+    let (has_schema, has_options) = (view.schema != SchemaId::PUBLIC, !view.options.is_empty());
+    out.push(kind + u8::from(has_schema) * HAS_OWN_SCHEMA + u8::from(has_options) * HAS_OPTIONS);
+    if has_schema {
+        out.extend_from_slice(&view.schema.0.to_le_bytes());
+    }
+    if has_options {
+        put_short_count(out, view.options.len());
+        view.options.iter().for_each(|option| put_string(out, option));
+    }
     put_short_count(out, view.columns.len());
     for ViewColumn { name, query_name, type_oid, modifier } in &view.columns {
         put_string(out, name);
@@ -130,11 +147,18 @@ pub(super) fn decode_views(reader: &mut ByteReader<'_>) -> Result<Vec<ViewDef>, 
 
 fn take_view(reader: &mut ByteReader<'_>) -> Result<ViewDef, ManifestError> {
     let (id, name) = (TableId(reader.u32()?), take_name(reader)?);
-    let kind = match reader.u8()? {
+    let flags = reader.u8()?;
+    let kind = match flags & !KIND_FLAGS {
         0 => ViewKind::Plain,
         form @ (1 | 2) => ViewKind::Materialized { is_populated: form == 2 },
-        other => return Err(reader.malformed(format!("{other} is no kind of view"))),
+        _ => return Err(reader.malformed(format!("{flags} is no kind of view"))),
     };
+    let schema = if flags & HAS_OWN_SCHEMA == 0 { SchemaId::PUBLIC } else { SchemaId(reader.u32()?) };
+    let count = if flags & HAS_OPTIONS == 0 { 0 } else { usize::from(reader.u16()?) };
+    let mut options = Vec::with_capacity(reader.bounded_capacity(count, 4));
+    for _ in 0..count {
+        options.push(reader.string()?);
+    }
     let count = usize::from(reader.u16()?);
     let mut columns = Vec::with_capacity(reader.bounded_capacity(count, COLUMN_BYTES_MIN));
     for _ in 0..count {
@@ -158,7 +182,7 @@ fn take_view(reader: &mut ByteReader<'_>) -> Result<ViewDef, ManifestError> {
     let (time_zone, read_at_us) = (reader.string()?, reader.i64()?);
     let size = ViewSize { levels: reader.u32()?, expressions: reader.u32()? };
     let text = text.into();
-    Ok(ViewDef { id, name, kind, columns, text, sources, type_oids, time_zone, read_at_us, size })
+    Ok(ViewDef { id, schema, name, options, kind, columns, text, sources, type_oids, time_zone, read_at_us, size })
 }
 
 fn take_source(reader: &mut ByteReader<'_>) -> Result<ViewSource, ManifestError> {
@@ -201,7 +225,7 @@ pub(super) fn check_views(manifest: &Manifest) -> Result<(), String> {
     let relations = Relations::of(manifest);
     let mut names = HashSet::new();
     for view in &manifest.views {
-        if view.id.0 >= manifest.next_ids.table || !names.insert(&view.name) {
+        if view.id.0 >= manifest.next_ids.table || !names.insert((view.schema, &view.name)) {
             return Err(format!("view \"{}\": its id {} is not given out, or its name is taken", view.name, view.id));
         }
         relations.check(view).map_err(|what| format!("view \"{}\": {what}", view.name))?;
@@ -209,29 +233,30 @@ pub(super) fn check_views(manifest: &Manifest) -> Result<(), String> {
     Ok(())
 }
 
-/// What a manifest has besides its views, by id, and in schema `public`, where views are, by name.
+/// What a manifest has besides its views, by id and by name.
 struct Relations<'a> {
     manifest: &'a Manifest,
-    tables: HashMap<&'a str, TableId>,
-    others: HashSet<&'a str>,
+    tables: HashMap<(SchemaId, &'a str), TableId>,
+    others: HashSet<(SchemaId, &'a str)>,
     type_oids: HashSet<u32>,
 }
 
 impl<'a> Relations<'a> {
     fn of(manifest: &'a Manifest) -> Self {
-        let tables = manifest.tables.iter().filter(|table| table.def.schema == SchemaId::PUBLIC);
-        let tables = tables.map(|table| (&*table.def.name, table.def.id)).collect();
+        let tables = manifest.tables.iter().map(|table| ((table.def.schema, &*table.def.name), table.def.id)).collect();
         let types = manifest.types.iter().flat_map(|known| [&*known.name, &*known.array_name]);
-        let sequences = manifest.sequences.iter().filter(|known| known.def.schema == SchemaId::PUBLIC);
-        let others = types.chain(sequences.map(|known| &*known.def.name)).collect();
+        let types = types.map(|name| (SchemaId::PUBLIC, name));
+        let sequences = manifest.sequences.iter().map(|known| (known.def.schema, &*known.def.name));
+        let others = types.chain(sequences).collect();
         let type_oids = manifest.types.iter().flat_map(|known| [known.oid, known.array_oid]).collect();
         Self { manifest, tables, others, type_oids }
     }
 
     fn check(&self, view: &ViewDef) -> Result<(), String> {
-        let named = self.tables.get(&*view.name).copied();
+        let name = (view.schema, &*view.name);
+        let named = self.tables.get(&name).copied();
         let is_own = |id: TableId| view.is_materialized() && id == view.id;
-        if self.others.contains(&*view.name) || named.is_some_and(|id| !is_own(id)) {
+        if self.others.contains(&name) || named.is_some_and(|id| !is_own(id)) {
             return Err("its name is taken".to_owned());
         }
         let is_sequence = self.manifest.sequences.iter().any(|known| known.def.id == view.id);

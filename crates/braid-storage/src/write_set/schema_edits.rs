@@ -114,12 +114,20 @@ impl WriteSet {
     ///
     /// # Errors
     /// [`StoreError::UnknownSchema`].
-    pub fn drop_schema(&mut self, view: &Catalog, id: SchemaId) -> Result<(), StoreError> {
+    pub fn drop_schema(&mut self, view: &Arc<Catalog>, id: SchemaId) -> Result<(), StoreError> {
         if !view.schemas_by_id().contains_key(&id) {
             return Err(StoreError::UnknownSchema { schema: id.to_string() });
         }
         for table in view.tables().filter(|table| table.def.schema == id) {
             self.drop_table(view, table.def.id)?;
+        }
+        let views: Vec<_> =
+            view.views().by_id().values().filter(|view| view.schema == id).map(|view| view.id).collect();
+        if !views.is_empty() {
+            self.change_views(view, |changes| {
+                views.into_iter().for_each(|id| changes.remove(id));
+                Ok::<_, StoreError>(())
+            })?;
         }
         let sequences = view.sequences().filter(|known| known.definition.schema == id);
         let sequences: Vec<_> = sequences.map(|known| known.definition.id).collect();

@@ -113,10 +113,10 @@ impl ViewEdits {
             }
         }
         let views = self.shown_on(newest);
-        let mut names: Vec<&str> = views.values().map(|view| &*view.name).collect();
+        let mut names: Vec<_> = views.values().map(|view| (view.schema, &*view.name)).collect();
         names.sort_unstable();
         match names.windows(2).find(|pair| pair[0] == pair[1]) {
-            Some(pair) => Err(StoreError::TableExists { table: pair[0].to_owned() }),
+            Some(pair) => Err(StoreError::TableExists { table: pair[0].1.to_owned() }),
             None => Ok(views),
         }
     }

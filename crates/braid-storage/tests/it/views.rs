@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use braid_base::{ColumnId, TableId};
+use braid_base::{ColumnId, SchemaId, TableId};
 use braid_storage::{
     AlteredRows, Catalog, ColumnChange, ColumnType, SequenceDef, SequenceType, SourceColumn, SourceRelation, Store,
     StoreError, TypeChanges, ViewChanges, ViewColumn, ViewDef, ViewKind, ViewSize, ViewSource, WriteSet,
 };
 
-use crate::test_table::{new_table, open};
+use crate::test_table::{directory_in_memory, new_table, open};
 
 /// A view that reads the first column of a table or view, but not its second one.
 pub fn view_of(name: &str, relation: TableId) -> ViewDef {
@@ -19,7 +19,9 @@ pub fn view_of(name: &str, relation: TableId) -> ViewDef {
     let relation = SourceRelation::Stored { id: relation, columns };
     ViewDef {
         id: TableId(0),
+        schema: SchemaId::PUBLIC,
         name: name.to_owned(),
+        options: Vec::new(),
         kind: ViewKind::Plain,
         columns: vec![ViewColumn { name: "id".to_owned(), query_name: "id".to_owned(), type_oid: 20, modifier: -1 }],
         text: "select id from t".into(),
@@ -243,19 +245,7 @@ async fn of_commits_that_take_one_name_the_first_one_has_it_also_after_a_restart
 fn sequence(id: TableId, name: &str) -> SequenceDef {
     let (name, value_type) = (name.to_owned(), SequenceType::BigInt);
     let (start, increment, min, max, cache, cycles, owner) = (1, 1, 1, i64::MAX, 1, false, None);
-    SequenceDef {
-        id,
-        schema: braid_base::SchemaId::PUBLIC,
-        name,
-        value_type,
-        start,
-        increment,
-        min,
-        max,
-        cache,
-        cycles,
-        owner,
-    }
+    SequenceDef { id, schema: SchemaId::PUBLIC, name, value_type, start, increment, min, max, cache, cycles, owner }
 }
 
 #[tokio::test]
@@ -285,4 +275,38 @@ async fn a_view_and_another_type_of_a_column_that_it_reads_exclude_each_other() 
             writes.commit().await.unwrap();
         }
     }
+}
+
+#[tokio::test]
+async fn names_of_views_are_unique_in_their_schemas_and_go_with_them() {
+    let temp = directory_in_memory();
+    let store = store_with_view(temp.path()).await;
+    let mut writes = store.write_set();
+    let seen = store.snapshot();
+    let (s, own) =
+        (writes.create_schema(&seen, "s").unwrap(), writes.create_temporary_schema(&seen, "pg_temp_1").unwrap());
+    let in_schema = |schema: SchemaId| ViewDef { schema, ..view_of("v", table_id(&store)) };
+    for schema in [s, own] {
+        add_view(&store, &mut writes, in_schema(schema)).unwrap();
+        assert!(matches!(add_view(&store, &mut writes, in_schema(schema)), Err(StoreError::TableExists { .. })));
+    }
+    // A view over that of the temporary schema goes with it, and is temporary itself.
+    let temporary = writes.view(&store.snapshot()).view_in(own, "v").unwrap().id;
+    add_view(&store, &mut writes, ViewDef { schema: own, ..view_of("w", temporary) }).unwrap();
+    writes.commit().await.unwrap();
+    let mut lasting = store.write_set();
+    add_view(&store, &mut lasting, view_of("x", temporary)).unwrap();
+    assert!(matches!(lasting.commit().await, Err(StoreError::Conflict { .. })));
+    assert_eq!(names(&store), ["v", "v", "v", "w"]);
+    drop(store);
+    let store = open(temp.path()).unwrap();
+    assert_eq!(names(&store), ["v", "v"]);
+    let known = store.snapshot().view_in(s, "v").unwrap().clone();
+    let mut writes = store.write_set();
+    let seen = store.snapshot();
+    writes.change_views(&seen, |changes| changes.move_to(&known, SchemaId::PUBLIC)).unwrap_err();
+    writes.drop_schema(&seen, s).unwrap();
+    writes.commit().await.unwrap();
+    assert_eq!(names(&store), ["v"]);
+    assert!(store.snapshot().view_in(SchemaId::PUBLIC, "v").is_some());
 }

@@ -1,16 +1,16 @@
 //! Views in manifests: random ones, and those that contradict the rest.
 
-use braid_base::{ColumnId, Random, SeededRandom, TableId};
+use braid_base::{ColumnId, Random, SchemaId, SeededRandom, TableId};
 
 use super::super::*;
 use super::manifest_of;
 use crate::{SourceColumn, SourceRelation, ViewColumn, ViewKind, ViewSize, ViewSource};
 
-/// Up to three views of what a manifest has. Tables have odd ids, sequences 0, 2 and 4, views 6 and 8; a table may be that of a materialized view.
+/// Up to three views of what a manifest has. Tables have odd ids, sequences 0, 2 and 4, views 6 and 10; a table may be that of a materialized view.
 pub(super) fn random_views(manifest: &Manifest, random: &mut SeededRandom) -> Vec<ViewDef> {
     let mut views: Vec<ViewDef> = Vec::new();
     let own = manifest.tables.first().filter(|_| random.chance(1, 3));
-    let ids = own.map(|table| table.def.id.0).into_iter().chain((0..random.below(3) as u32).map(|at| 2 * at + 6));
+    let ids = own.map(|table| table.def.id.0).into_iter().chain((0..random.below(3) as u32).map(|at| 4 * at + 6));
     for id in ids {
         let materialized = own.filter(|table| table.def.id.0 == id);
         let name = materialized.map_or_else(|| format!("view {id}"), |table| table.def.name.clone());
@@ -24,7 +24,12 @@ pub(super) fn random_views(manifest: &Manifest, random: &mut SeededRandom) -> Ve
         let schema = random.chance(1, 2).then(|| "pg_catalog".to_owned());
         let relation = SourceRelation::System { schema: "pg_catalog".to_owned() };
         sources.push(ViewSource { schema, name: "pg_class".to_owned(), uses: 2, relation });
+        let schemas = manifest.schemas.iter().map(|schema| schema.id).chain([SchemaId::PUBLIC]);
+        let schemas: Vec<SchemaId> = schemas.collect();
+        let options = ["security_barrier=true", "security_invoker=off"].map(str::to_owned);
         views.push(ViewDef {
+            schema: materialized.map_or(schemas[random.below(schemas.len() as u64) as usize], |table| table.def.schema),
+            options: options.into_iter().take(random.below(3) as usize).collect(),
             type_oids: manifest.types.iter().map(|known| known.oid).collect(),
             ..view(id, &name, kind, sources)
         });
@@ -42,7 +47,9 @@ fn view(id: u32, name: &str, kind: ViewKind, sources: Vec<ViewSource>) -> ViewDe
     };
     ViewDef {
         id: TableId(id),
+        schema: SchemaId::PUBLIC,
         name: name.to_owned(),
+        options: Vec::new(),
         kind,
         columns: (0..id).map(column).collect(),
         text: "select 1".into(),
@@ -98,6 +105,8 @@ fn views_agree_with_the_rest_of_their_manifest() {
         (vec![view(2, "", ViewKind::Plain, Vec::new())], "no name"),
         (vec![view(2, "v", ViewKind::Plain, vec![source_of_view(&good)])], "a view that reads itself"),
         (vec![ViewDef { type_oids: vec![7], ..good.clone() }], "a type that is not there"),
+        (vec![ViewDef { schema: SchemaId(3), ..good.clone() }], "a schema that is not there"),
+        (vec![ViewDef { schema: SchemaId(3), ..of_table.clone() }], "another schema than its table's"),
         (
             vec![view(2, "v", ViewKind::Plain, vec![source_of_view(&view(4, "w", ViewKind::Plain, Vec::new()))])],
             "a view that is gone",

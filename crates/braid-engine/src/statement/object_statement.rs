@@ -1,4 +1,4 @@
-//! ALTER … OWNER TO as written.
+//! ALTER … OWNER TO and ALTER … SET SCHEMA as written.
 
 use sqlparser::ast::{DataType, Ident, ObjectName};
 use sqlparser::keywords::Keyword;
@@ -8,15 +8,24 @@ use sqlparser::tokenizer::Token;
 use super::StatementKind;
 use super::comment_statement::{CommentObject, CommentedRelation, consume_words};
 
-/// `ALTER object [IF EXISTS] name OWNER TO role`
+/// `ALTER object [IF EXISTS] name OWNER TO role` or `… SET SCHEMA schema`
 #[derive(Debug)]
-pub(crate) struct OwnerStatement {
-    /// What gets an owner.
+pub(crate) struct ObjectStatement {
+    /// What is changed.
     pub object: CommentObject,
     /// Whether a relation need not exist.
     pub if_exists: bool,
-    /// The role.
-    pub owner: Ident,
+    /// What it gets.
+    pub change: ObjectChange,
+}
+
+/// What ALTER gives any kind of object.
+#[derive(Debug)]
+pub(crate) enum ObjectChange {
+    /// An owner: the role.
+    Owner(Ident),
+    /// Another schema.
+    Schema(Ident),
 }
 
 const RELATIONS: [(&str, CommentedRelation); 5] = [
@@ -27,7 +36,7 @@ const RELATIONS: [(&str, CommentedRelation); 5] = [
     ("sequence", CommentedRelation::Sequence),
 ];
 
-impl OwnerStatement {
+impl ObjectStatement {
     /// Reads a statement; `None` if it is none of these, and nothing is read then.
     pub(super) fn parse(parser: &mut Parser<'_>) -> Result<Option<Self>, ParserError> {
         parser.maybe_parse(parse_alter)
@@ -62,7 +71,7 @@ impl OwnerStatement {
     }
 }
 
-fn parse_alter(parser: &mut Parser<'_>) -> Result<OwnerStatement, ParserError> {
+fn parse_alter(parser: &mut Parser<'_>) -> Result<ObjectStatement, ParserError> {
     parser.expect_keyword_is(Keyword::ALTER)?;
     let mut if_exists = false;
     let object = if let Some((_, kind)) = RELATIONS.iter().find(|(words, _)| consume_words(parser, words)) {
@@ -81,12 +90,19 @@ fn parse_alter(parser: &mut Parser<'_>) -> Result<OwnerStatement, ParserError> {
     } else {
         return parser.expected("a kind of object", parser.peek_token());
     };
-    if !consume_words(parser, "owner to") {
+    let has_schema = !matches!(
+        object,
+        CommentObject::Schema(_) | CommentObject::Database(_) | CommentObject::Relation(CommentedRelation::Index, _)
+    );
+    let change = if consume_words(parser, "owner to") {
+        ObjectChange::Owner(parser.parse_identifier()?)
+    } else if has_schema && consume_words(parser, "set schema") {
+        ObjectChange::Schema(parser.parse_identifier()?)
+    } else {
         return parser.expected("OWNER TO", parser.peek_token());
-    }
-    let owner = parser.parse_identifier()?;
+    };
     match parser.peek_token().token {
-        Token::EOF | Token::SemiColon => Ok(OwnerStatement { object, if_exists, owner }),
+        Token::EOF | Token::SemiColon => Ok(ObjectStatement { object, if_exists, change }),
         _ => parser.expected("end of statement", parser.peek_token()),
     }
 }
@@ -107,13 +123,21 @@ mod tests {
             ("alter type s.t owner to a", "ALTER TYPE"),
             ("alter schema s owner to a", "ALTER SCHEMA"),
             ("alter database d owner to a", "ALTER DATABASE"),
+            ("alter table if exists t set schema s", "ALTER TABLE"),
+            ("alter materialized view v set schema \"S\"", "ALTER MATERIALIZED VIEW"),
+            ("alter sequence q set schema s", "ALTER SEQUENCE"),
         ] {
             let statement = Statement::parse(sql).unwrap().remove(0);
-            let Command::Owner(owner) = statement.command() else { panic!("{statement:?}") };
-            assert_eq!(owner.tag(), tag, "{sql}");
+            let Command::Object(object) = statement.command() else { panic!("{statement:?}") };
+            assert_eq!(object.tag(), tag, "{sql}");
             assert!(statement.kind().writes());
         }
-        for sql in ["alter table t owner a", "alter table owner to", "alter type if exists t owner to a"] {
+        for sql in [
+            "alter table t owner a",
+            "alter schema s set schema t",
+            "alter table owner to",
+            "alter type if exists t owner to a",
+        ] {
             assert!(Statement::parse(sql).is_err(), "{sql}");
         }
     }
