@@ -68,6 +68,7 @@ struct Savepoint {
     name: String,
     writes: Option<WriteSet>,
     settings: SettingValues,
+    mode: AccessMode,
     told: PendingMark,
 }
 
@@ -244,18 +245,21 @@ impl Transaction {
             let message = format!("a transaction block has at most {SAVEPOINTS_MAX} savepoints");
             return Err(EngineError::new(SqlState::ProgramLimitExceeded, message));
         }
-        block.savepoints.push(Savepoint { name, writes, settings, told });
+        let mode = block.mode;
+        block.savepoints.push(Savepoint { name, writes, settings, mode, told });
         Ok(())
     }
 
-    /// RELEASE SAVEPOINT: forgets it and those after it.
+    /// RELEASE SAVEPOINT: forgets it and those after it. What the block may do is what it was there; returns that, if it has changed.
     ///
     /// # Errors
     /// Outside of a block (25P01), and for a savepoint that does not exist (3B001).
-    pub fn release_savepoint(&mut self, name: &str) -> Result<(), EngineError> {
+    pub fn release_savepoint(&mut self, name: &str) -> Result<Option<AccessMode>, EngineError> {
         let (block, at) = self.savepoint(name, "RELEASE SAVEPOINT")?;
+        let mode = block.savepoints[at].mode;
         block.savepoints.truncate(at);
-        Ok(())
+        let before = std::mem::replace(&mut block.mode, mode);
+        Ok((before != mode).then_some(mode))
     }
 
     /// ROLLBACK TO SAVEPOINT: back to what it was, also from a failure. Returns the settings then, and what was to be told.
@@ -266,7 +270,8 @@ impl Transaction {
         let (block, at) = self.savepoint(name, "ROLLBACK TO SAVEPOINT")?;
         block.savepoints.truncate(at + 1);
         block.failed = false;
-        let Savepoint { writes, settings, told, .. } = &block.savepoints[at];
+        let Savepoint { writes, settings, mode, told, .. } = &block.savepoints[at];
+        block.mode = *mode;
         let (writes, settings, told) = (writes.clone(), settings.clone(), *told);
         writes.iter().for_each(WriteSet::announce_new_types);
         self.writes = writes.map(|set| OwnWrites { set, view: None });

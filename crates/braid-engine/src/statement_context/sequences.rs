@@ -29,10 +29,20 @@ impl StatementContext {
     }
 }
 
+impl StatementContext {
+    /// Refuses a transaction that only reads, but for temporary sequences.
+    fn check_may_draw(&self, sequence: &CatalogSequence, function: &str) -> Result<(), SqlError> {
+        match self.snapshot().is_temporary(sequence.definition.schema) {
+            true => Ok(()),
+            false => self.check_may_write(function).map_err(sql_error),
+        }
+    }
+}
+
 impl Sequences for StatementContext {
     fn next_value(&self, relation: u32) -> Result<i64, SqlError> {
         let (id, sequence, scope) = self.sequence(relation)?;
-        self.check_may_write("nextval()").map_err(sql_error)?;
+        self.check_may_draw(&sequence, "nextval()")?;
         match self.sequences().take_cached(id, &sequence) {
             Ok(number) => Ok(number),
             Err(drawn) => {
@@ -61,7 +71,7 @@ impl Sequences for StatementContext {
 
     fn set_value(&self, relation: u32, last_value: i64, is_called: bool) -> Result<(), SqlError> {
         let (id, sequence, scope) = self.sequence(relation)?;
-        self.check_may_write("setval()").map_err(sql_error)?;
+        self.check_may_draw(&sequence, "setval()")?;
         let set = self.database().store().set_number((&sequence, scope), SequenceState { last_value, is_called });
         set.map_err(|error| sql_error(error.into()))?;
         self.sequences().set(id, last_value, is_called);

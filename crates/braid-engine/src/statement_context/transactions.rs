@@ -4,6 +4,7 @@ use super::writes::isolation;
 use super::{Message, MessageScope, StatementContext, access_mode_of};
 use crate::clock::read_clock_us;
 use crate::interrupt::to_the_end;
+use crate::settings::Scope;
 use crate::transaction::{AccessMode, BlockEnd, Work, needs_block};
 use crate::{EngineError, SqlState, TransactionStatus};
 
@@ -127,7 +128,14 @@ impl StatementContext {
     /// # Errors
     /// Outside of a block, and for a savepoint that does not exist.
     pub fn release_savepoint(&self, name: &str) -> Result<(), EngineError> {
-        self.shared.state.lock().transaction.release_savepoint(name)
+        let mode = self.shared.state.lock().transaction.release_savepoint(name)?;
+        match mode {
+            None => Ok(()),
+            Some(mode) => {
+                let is_read_only = if mode == AccessMode::ReadOnly { "on" } else { "off" };
+                self.assign_setting("transaction_read_only", Some(is_read_only), Scope::Local)
+            }
+        }
     }
 
     /// ROLLBACK TO SAVEPOINT.

@@ -121,12 +121,8 @@ impl<'a> Binder<'a> {
         let presence = relation.presence;
         let presence = presence.ok_or_else(|| SqlError::unsupported("rows of this relation are not supported"))?;
         let field = |name: &str, sql_type| RecordField { name: name.into(), sql_type };
-        let names = relation.columns.iter().enumerate().map(|(at, column)| match &relation.fields {
-            Some(fields) => &fields[at],
-            None => &column.name,
-        });
-        let fields = relation.columns.iter().zip(names).map(|(column, name)| field(name, column.sql_type)).collect();
-        let values = relation.columns.iter().map(|column| self.reference(column, origin)).collect();
+        let fields = relation.row_fields().map(|(name, column)| field(name, column.sql_type)).collect();
+        let values = relation.row_fields().map(|(_, column)| self.reference(column, origin)).collect();
         let record = self.record(RecordType { fields }, values)?;
         let sql_type = record.sql_type;
         let is_there = Expression { node: Node::Column(presence, origin), sql_type: SqlType::of(TypeId::BOOL) };

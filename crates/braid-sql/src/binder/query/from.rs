@@ -352,10 +352,11 @@ impl Binder<'_> {
         let named = self.tables.columns_of_name(schema, table_name);
         if let Some(view) = self.tables.view(table.id) {
             let (relation, columns) = self.view(&table, &view).map_err(|error| self.places.mark(error, place))?;
+            let row = named.is_some().then(|| columns.clone());
             let columns = self.named_columns(named, columns);
             self.note_table((schema, table_name), &table, &columns);
             let own = ScopeRelation::named(table.name.clone(), columns).with_own_fields();
-            let names = self.aliased(ScopeRelation { schema: Some(table.schema.clone()), ..own }, alias)?;
+            let names = self.aliased(ScopeRelation { schema: Some(table.schema.clone()), row, ..own }, alias)?;
             return Ok(FromItem { relation, names: vec![names] });
         }
         let columns: Vec<ScopeColumn> = table
@@ -373,6 +374,7 @@ impl Binder<'_> {
             columns: columns.iter().map(|column| column.id).collect(),
             sample: None,
         };
+        let row = named.is_some().then(|| columns.clone());
         let columns = self.named_columns(named, columns);
         self.note_table((schema, table_name), &table, &columns);
         let primary_key = positions_of(&table.primary_key, &scan.columns, &columns);
@@ -383,6 +385,7 @@ impl Binder<'_> {
                 schema: Some(table.schema.clone()),
                 table: Some(table.id),
                 primary_key,
+                row,
                 ..own.with_own_fields()
             },
         };

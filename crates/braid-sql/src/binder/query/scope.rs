@@ -57,6 +57,9 @@ pub(in crate::binder) struct ScopeRelation {
     pub columns: Vec<ScopeColumn>,
     /// The names of its row's fields, if they are not those of the columns: an alias does not rename those of a table.
     pub fields: Option<Vec<String>>,
+    /// The columns of its row under the names of its fields, if they are not those that its name means: a row has the columns that
+    /// its table has now, whenever the name was written.
+    pub row: Option<Vec<ScopeColumn>>,
     /// Whether its columns can be named without it: not those of the sides of a join with USING.
     pub has_visible_columns: bool,
     /// Whether it is a join with USING under the name that stands there.
@@ -150,6 +153,16 @@ impl ScopeRelation {
         Self { fields, ..self }
     }
 
+    /// The columns of its row, and the names of the fields.
+    pub fn row_fields(&self) -> impl Iterator<Item = (&str, &ScopeColumn)> {
+        let columns = self.row.as_ref().unwrap_or(&self.columns);
+        let fields = self.fields.as_ref().filter(|_| self.row.is_none());
+        columns.iter().enumerate().map(move |(at, column)| match fields {
+            Some(fields) => (fields[at].as_str(), column),
+            None => (column.name.as_str(), column),
+        })
+    }
+
     /// A relation of a name.
     pub fn named(name: String, columns: Vec<ScopeColumn>) -> Self {
         Self {
@@ -157,6 +170,7 @@ impl ScopeRelation {
             name: Some(name),
             columns,
             fields: None,
+            row: None,
             has_visible_columns: true,
             is_named_join: false,
             access: Access::Visible,

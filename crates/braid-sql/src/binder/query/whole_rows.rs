@@ -106,7 +106,7 @@ impl<'a> Binder<'a> {
         is_null: bool,
     ) -> Result<Option<Expression>, SqlError> {
         let Some((relation, origin)) = self.relation_of_row(syntax)? else { return Ok(None) };
-        let tests = relation.columns.iter().map(|column| {
+        let tests = relation.row_fields().map(|(_, column)| {
             let test = truth(Node::IsNull(Box::new(self.reference(column, origin))));
             if is_null { test } else { negation(test) }
         });
