@@ -170,15 +170,20 @@ REPLACED = {
     r"pg_get_expr": "($1)::text",
     r"pg_get_viewdef": "(SELECT (rule.ev_action)::text FROM pg_rewrite rule"
     " WHERE rule.ev_class = $1 AND rule.rulename = '_RETURN')",
-    # Keys are ascending, and of columns with their own collations, and default operator classes or those for patterns.
-    r"pg_get_indexdef": "(SELECT format('CREATE %sINDEX %I ON %I.%I USING btree (%s)%s',"
-    " CASE WHEN indexed.indisunique THEN 'UNIQUE ' ELSE '' END, named.relname, spaced.nspname, base.relname,"
-    " (SELECT string_agg(quote_ident(keyed.attname) || coalesce((SELECT ' ' || quote_ident(class.opcname)"
-    " FROM pg_opclass class WHERE class.oid = indexed.indclass[keyed.attnum - 1] AND NOT class.opcdefault), ''),"
-    " ', ' ORDER BY keyed.attnum) FROM pg_attribute keyed WHERE keyed.attrelid = named.oid),"
-    " CASE WHEN indexed.indnullsnotdistinct THEN ' NULLS NOT DISTINCT' ELSE '' END)"
-    " FROM pg_index indexed JOIN pg_class named ON named.oid = indexed.indexrelid JOIN pg_class base ON base.oid = indexed.indrelid"
-    " JOIN pg_namespace spaced ON spaced.oid = base.relnamespace WHERE indexed.indexrelid = $1)",
+    # The expressions of an index are a line each.
+    r"pg_get_indexdef": "(SELECT format('CREATE %sINDEX %I ON %I.%I USING btree (%s)%s', CASE WHEN indexed.indisunique THEN 'UNIQUE ' ELSE ''"
+    " END, named.relname, spaced.nspname, base.relname, (SELECT string_agg(CASE WHEN keyed.attnum > indexed.indnkeyatts OR"
+    " indexed.indkey[keyed.attnum - 1] <> 0 THEN quote_ident(keyed.attname) ELSE split_part(CAST(indexed.indexprs AS text),"
+    " CHR(10), CAST((SELECT count(*) FROM generate_series(0, keyed.attnum - 1) places(at) WHERE indexed.indkey[places.at] = 0)"
+    " AS integer)) END || coalesce((SELECT ' ' || quote_ident(class.opcname) FROM pg_opclass class WHERE class.oid ="
+    " indexed.indclass[keyed.attnum - 1] AND NOT class.opcdefault), '') || CASE indexed.indoption[keyed.attnum - 1] WHEN 1"
+    " THEN ' DESC NULLS LAST' WHEN 2 THEN ' NULLS FIRST' WHEN 3 THEN ' DESC' ELSE '' END, ', ' ORDER BY keyed.attnum) FROM"
+    " pg_attribute keyed WHERE keyed.attrelid = named.oid AND keyed.attnum <= indexed.indnkeyatts), coalesce((SELECT ' INCLUDE"
+    " (' || string_agg(quote_ident(keyed.attname), ', ' ORDER BY keyed.attnum) || ')' FROM pg_attribute keyed WHERE"
+    " keyed.attrelid = named.oid AND keyed.attnum > indexed.indnkeyatts), '') || CASE WHEN indexed.indnullsnotdistinct THEN '"
+    " NULLS NOT DISTINCT' ELSE '' END || coalesce(' WHERE (' || CAST(indexed.indpred AS text) || ')', '')) FROM pg_index"
+    " indexed JOIN pg_class named ON named.oid = indexed.indexrelid JOIN pg_class base ON base.oid = indexed.indrelid JOIN"
+    " pg_namespace spaced ON spaced.oid = base.relnamespace WHERE indexed.indexrelid = $1)",
     r"pg_relation_is_updatable": "(0)",
     r"pg_column_is_updatable": "false",
     # No table has check constraints, triggers or rules.

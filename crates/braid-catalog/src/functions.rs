@@ -31,27 +31,49 @@ const fn function(name: &'static str, arguments: &'static [&'static str], result
     CatalogFunction { name, arguments, result }
 }
 
-/// Keys are ascending, and of columns with their own collations and default operator classes or those for patterns.
-const INDEX_DEFINITION: &str = "CASE
+/// A member of an index: a column, or an expression, of which `pg_index.indexprs` has each in a line.
+macro_rules! index_member {
+    () => {
+        "CASE
+            WHEN keyed.attnum > indexed.indnkeyatts OR indexed.indkey[keyed.attnum - 1] <> 0 THEN quote_ident(keyed.attname)
+            ELSE split_part(CAST(indexed.indexprs AS text), CHR(10), CAST((SELECT count(*)
+                FROM generate_series(0, keyed.attnum - 1) places(at) WHERE indexed.indkey[places.at] = 0) AS integer)) END"
+    };
+}
+
+const INDEX_DEFINITION: &str = concat!(
+    "CASE
     WHEN called.a3 IS NULL THEN NULL
     WHEN called.a2 = 0 THEN (SELECT format('CREATE %sINDEX %I ON %s USING btree (%s)%s',
         CASE WHEN indexed.indisunique THEN 'UNIQUE ' ELSE '' END, named.relname,
         CASE WHEN called.a3 AND pg_table_is_visible(base.oid) THEN quote_ident(base.relname)
             ELSE format('%I.%I', spaced.nspname, base.relname) END,
-        (SELECT string_agg(quote_ident(keyed.attname) || coalesce((SELECT ' ' || quote_ident(class.opcname)
-                FROM pg_catalog.pg_opclass class
-                WHERE class.oid = indexed.indclass[keyed.attnum - 1] AND NOT class.opcdefault), ''), ', ' ORDER BY keyed.attnum)
-            FROM pg_catalog.pg_attribute keyed WHERE keyed.attrelid = named.oid),
-        CASE WHEN indexed.indnullsnotdistinct THEN ' NULLS NOT DISTINCT' ELSE '' END)
+        (SELECT string_agg(",
+    index_member!(),
+    "
+                || coalesce((SELECT ' ' || quote_ident(class.opcname) FROM pg_catalog.pg_opclass class
+                    WHERE class.oid = indexed.indclass[keyed.attnum - 1] AND NOT class.opcdefault), '')
+                || CASE indexed.indoption[keyed.attnum - 1] WHEN 1 THEN ' DESC NULLS LAST' WHEN 2 THEN ' NULLS FIRST'
+                    WHEN 3 THEN ' DESC' ELSE '' END, ', ' ORDER BY keyed.attnum)
+            FROM pg_catalog.pg_attribute keyed WHERE keyed.attrelid = named.oid AND keyed.attnum <= indexed.indnkeyatts),
+        coalesce((SELECT ' INCLUDE (' || string_agg(quote_ident(keyed.attname), ', ' ORDER BY keyed.attnum) || ')'
+            FROM pg_catalog.pg_attribute keyed
+            WHERE keyed.attrelid = named.oid AND keyed.attnum > indexed.indnkeyatts), '')
+            || CASE WHEN indexed.indnullsnotdistinct THEN ' NULLS NOT DISTINCT' ELSE '' END
+            || coalesce(' WHERE (' || CAST(indexed.indpred AS text) || ')', ''))
         FROM pg_catalog.pg_index indexed
         JOIN pg_catalog.pg_class named ON named.oid = indexed.indexrelid
         JOIN pg_catalog.pg_class base ON base.oid = indexed.indrelid
         JOIN pg_catalog.pg_namespace spaced ON spaced.oid = base.relnamespace
         WHERE indexed.indexrelid = called.a1)
-    WHEN called.a2 <> 0 THEN (SELECT coalesce((SELECT quote_ident(keyed.attname) FROM pg_catalog.pg_attribute keyed
+    WHEN called.a2 <> 0 THEN (SELECT coalesce((SELECT ",
+    index_member!(),
+    "
+            FROM pg_catalog.pg_attribute keyed
             WHERE keyed.attrelid = indexed.indexrelid AND keyed.attnum = called.a2), '')
         FROM pg_catalog.pg_index indexed WHERE indexed.indexrelid = called.a1)
-    END";
+    END"
+);
 
 /// Keys, those of the system's relations that are unique, foreign keys, and check constraints, whose conditions are kept as SQL.
 const CONSTRAINT_DEFINITION: &str =

@@ -25,6 +25,7 @@ use crate::planning::PlanningThreads;
 use crate::settings::SettingValues;
 use crate::sharing::{Dispatcher, HeavyThreads, PassResources, ResultMemory, SharingFigures, sharing_views};
 use crate::system_views::SystemView;
+use crate::table::index_keys::IndexKeys;
 use crate::templates::{TemplateCache, TemplateFigures, template_view};
 use crate::{Config, EngineError, SqlState};
 
@@ -113,7 +114,7 @@ impl Database {
             let templates = Arc::new(TemplateCache::default());
             let mut views = sharing_views(&dispatcher);
             views.push(template_view(&templates));
-            Ok(Arc::new(Self {
+            let database = Arc::new(Self {
                 config,
                 device,
                 store,
@@ -129,7 +130,9 @@ impl Database {
                 shutdown: CancellationToken::new(),
                 statements: TaskTracker::new(),
                 next_session_id: AtomicI32::new(1),
-            }))
+            });
+            database.store.set_key_evaluator(Arc::new(IndexKeys::of(&database)));
+            Ok(database)
         })
     }
 

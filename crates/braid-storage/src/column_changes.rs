@@ -90,7 +90,7 @@ impl TableDef {
             def.primary_key.clear();
         }
         def.checks.retain(|check| stays(&check.columns));
-        def.keys.retain(|key| stays(&key.columns));
+        def.keys.retain(|key| stays(&key.needed_columns().collect::<Vec<_>>()));
         def.foreign_keys.retain(|key| stays(&key.columns));
         Ok(def)
     }

@@ -19,7 +19,7 @@ impl TableDef {
     pub fn has_unique_columns(&self, columns: &[ColumnId]) -> bool {
         let is_same =
             |known: &[ColumnId]| known.len() == columns.len() && columns.iter().all(|column| known.contains(column));
-        self.unique_keys().any(|key| is_same(&key.columns))
+        self.unique_keys().any(|key| key.computed().is_none() && is_same(&key.columns))
     }
 
     /// Whether the foreign keys make sense by themselves; if not, a sentence that says what does not.

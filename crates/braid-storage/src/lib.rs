@@ -120,7 +120,11 @@ pub use data_file_header::{DataFileId, HeaderFault};
 pub use deleted_rows::{DeletedRows, RowId};
 pub use distinct_sketch::{DistinctCount, DistinctSketch};
 pub use foreign_keys::{Deferral, FOREIGN_KEYS_MAX, ForeignKeyDef, MatchType, ReferentialAction};
-pub use key_index::{KEY_COLUMNS_MAX, KEYS_MAX, KeyDef, KeyKind, KeyNulls, is_key_type, is_same_key_type};
+pub use key_index::{
+    KEY_COLUMNS_MAX, KEYS_MAX, KeyDef, KeyForm, KeyKind, KeyMember, KeyNulls, MemberSource, is_key_type,
+    is_same_key_type,
+};
+pub use key_search::{ComputedKeys, KeyEvaluator};
 pub use log_file::{LogContents, LogFault, encode_batch, encode_empty_log, read_log};
 pub use manifest::Manifest;
 pub use manifest_error::ManifestError;

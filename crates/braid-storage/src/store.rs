@@ -21,6 +21,7 @@ use braid_io::durable::ReplaceError;
 use braid_io::{Device, IoError};
 use futures::future::BoxFuture;
 
+use crate::KeyEvaluator;
 use crate::catalog::{Catalog, CatalogSequence, CatalogType, NewTable, TableEntry};
 use crate::commit_log::log_writer::LogWriter;
 use crate::commit_log::recovery::{LogEnd, Recovered, recover};
@@ -69,6 +70,11 @@ impl Store {
         let catalog = open_tables(&directory, recovered.manifest)?;
         let shared = StoreShared::new(directory, options.device, catalog, next_ids, writer, options.encode_threads);
         Ok(Arc::new(Self { shared: Arc::new(shared) }))
+    }
+
+    /// Gives the store what evaluates the expressions of indexes. A second one is not taken.
+    pub fn set_key_evaluator(&self, evaluator: Arc<dyn KeyEvaluator>) {
+        let _ = self.shared.key_evaluator.set(evaluator);
     }
 
     /// The newest state of all tables. Never waits.

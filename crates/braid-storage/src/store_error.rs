@@ -178,6 +178,14 @@ pub enum StoreError {
         /// Bytes of the key as it is encoded.
         bytes: usize,
     },
+    /// The expression of an index has failed.
+    #[error("an index of table \"{table}\": {source}")]
+    KeyExpression {
+        /// The table.
+        table: String,
+        /// Why.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
     /// Transactions wait for each other's rows; this one was chosen to fail.
     #[error("deadlock detected")]
     Deadlock,

@@ -3,8 +3,8 @@
 mod commit;
 mod group_commit;
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use braid_base::{ColumnId, SchemaId, TableId};
 use braid_io::Device;
@@ -19,7 +19,7 @@ use crate::data_file_header::DataFileId;
 use crate::key_index::KeyRunCache;
 use crate::manifest::NextIds;
 use crate::row_locks::RowLocks;
-use crate::{StoreError, TableDef};
+use crate::{KeyEvaluator, StoreError, TableDef};
 
 pub(crate) use commit::{Commit, CommitLock};
 pub(crate) use group_commit::GroupCommit;
@@ -47,6 +47,8 @@ pub(crate) struct StoreShared {
     pub(crate) encode_permits: Arc<Semaphore>,
     pub(crate) row_locks: Arc<RowLocks>,
     pub(crate) key_runs: KeyRunCache,
+    /// What evaluates the expressions of indexes.
+    pub(crate) key_evaluator: OnceLock<Arc<dyn KeyEvaluator>>,
 }
 
 impl StoreShared {
@@ -72,6 +74,7 @@ impl StoreShared {
             encode_permits: Arc::new(Semaphore::new(encode_threads)),
             row_locks: Arc::default(),
             key_runs: KeyRunCache::default(),
+            key_evaluator: OnceLock::new(),
         }
     }
 

@@ -19,10 +19,10 @@ pub(super) fn attributes(catalog: &Catalog, facts: &dyn ServerFacts) -> Vec<Name
         let def = &table.def;
         rows.extend(def.columns.iter().map(|column| column_of_table(catalog, def, column)));
         for key in keys_of(catalog, def) {
-            let columns = key.columns.iter().filter_map(|column| def.column_by_id(*column)).enumerate();
-            rows.extend(columns.map(|(at, column)| {
-                attribute(key_index_id(key.id), at, &column.name, sql_type_of(column.column_type))
-            }));
+            let members = key.members().into_iter().map(|member| (member.name, member.sql_type));
+            let included = key.included().map(|column| (&*column.name, sql_type_of(column.column_type)));
+            let columns = members.chain(included).enumerate();
+            rows.extend(columns.map(|(at, (name, sql_type))| attribute(key_index_id(key.id), at, name, sql_type)));
         }
     }
     rows.extend(super::sequences::attributes(catalog));

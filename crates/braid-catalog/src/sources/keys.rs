@@ -1,10 +1,10 @@
 //! `pg_constraint` and `pg_index`: keys and check constraints.
 
 use braid_base::{ColumnId, TableId};
-use braid_sql::Value;
 use braid_sql::pg_catalog::TypeId;
 use braid_sql::values::ArrayValue;
-use braid_storage::{Catalog, KeyKind, KeyNulls, TableDef};
+use braid_sql::{SqlType, Value};
+use braid_storage::{Catalog, ColumnDef, KeyForm, KeyKind, KeyMember, KeyNulls, MemberSource, TableDef};
 
 use crate::column_types::sql_type_of;
 use crate::named_row::{NamedRow, letter, oid, small, text, vector, yes};
@@ -45,6 +45,20 @@ pub(crate) struct ShownKey<'a> {
     pub kind: KeyKind,
     nulls: KeyNulls,
     patterns: &'a [ColumnId],
+    form: Option<&'a KeyForm>,
+}
+
+/// A column of an index as clients see it.
+pub(crate) struct ShownMember<'a> {
+    pub name: &'a str,
+    pub sql_type: SqlType,
+    /// The number of the column, from 1; 0 for an expression.
+    number: usize,
+    /// The text of an expression.
+    text: Option<&'a str>,
+    for_patterns: bool,
+    /// Bit 0: DESC; bit 1: NULLS FIRST.
+    option: i16,
 }
 
 /// The keys of all tables.
@@ -63,6 +77,7 @@ pub(crate) fn keys_of<'a>(catalog: &Catalog, def: &'a TableDef) -> impl Iterator
         kind: KeyKind::Primary,
         nulls: KeyNulls::Distinct,
         patterns: &[],
+        form: None,
     });
     let enforced = def.keys.iter().map(move |key| ShownKey {
         def,
@@ -72,11 +87,63 @@ pub(crate) fn keys_of<'a>(catalog: &Catalog, def: &'a TableDef) -> impl Iterator
         kind: key.kind,
         nulls: key.nulls,
         patterns: &key.patterns,
+        form: key.form.as_deref(),
     });
     declared.into_iter().chain(enforced)
 }
 
-impl ShownKey<'_> {
+impl<'a> ShownKey<'a> {
+    /// What it is of, without included columns.
+    pub fn members(&self) -> Vec<ShownMember<'a>> {
+        let def = self.def;
+        let of_column = |id: &ColumnId, for_patterns: bool, option: i16| {
+            def.column_by_id(*id).map(|column| ShownMember {
+                name: &column.name,
+                sql_type: sql_type_of(column.column_type),
+                number: usize::from(id.0) + 1,
+                text: None,
+                for_patterns,
+                option,
+            })
+        };
+        let member = |member: &'a KeyMember| {
+            let option = i16::from(member.descends) + 2 * i16::from(member.nulls_first);
+            match &member.source {
+                MemberSource::Column(id) => of_column(id, member.for_patterns, option),
+                MemberSource::Expression { text, name, column_type } => Some(ShownMember {
+                    name,
+                    sql_type: sql_type_of(*column_type),
+                    number: 0,
+                    text: Some(text),
+                    for_patterns: member.for_patterns,
+                    option,
+                }),
+            }
+        };
+        match self.form {
+            Some(form) => form.members.iter().filter_map(member).collect(),
+            None => {
+                let of_plain = |id: &ColumnId| of_column(id, self.patterns.contains(id), 0);
+                self.columns.iter().filter_map(of_plain).collect()
+            }
+        }
+    }
+
+    /// The columns of INCLUDE.
+    pub fn included(&self) -> impl Iterator<Item = &'a ColumnDef> {
+        let def = self.def;
+        let included = self.form.into_iter().flat_map(|form| &form.included);
+        included.filter_map(|id| def.column_by_id(*id))
+    }
+
+    /// Number of its members and included columns.
+    pub fn width(&self) -> usize {
+        match self.form {
+            Some(form) => form.members.len() + form.included.len(),
+            None => self.columns.len(),
+        }
+    }
+
     /// The numbers of its columns, from 1.
     fn numbers(&self) -> Vec<Value> {
         self.columns.iter().map(|column| small(usize::from(column.0) + 1)).collect()
@@ -142,19 +209,21 @@ pub(super) fn indexes(catalog: &Catalog) -> Vec<NamedRow> {
 }
 
 fn index_of(key: &ShownKey<'_>) -> NamedRow {
-    let columns = key.columns.iter().filter_map(|column| key.def.column_by_id(*column));
-    let types: Vec<StoredType> = columns.map(|column| stored_type(sql_type_of(column.column_type).id)).collect();
-    let collations = types.iter().map(|stored| oid(stored.collation)).collect();
-    let class_of = |(column, stored): (&ColumnId, &StoredType)| match key.def.column_by_id(*column) {
-        Some(known) if key.patterns.contains(column) => oid(pattern_class_id(sql_type_of(known.column_type).id)),
-        _ => oid(stored.operator_class),
+    let members = key.members();
+    let stored: Vec<StoredType> = members.iter().map(|member| stored_type(member.sql_type.id)).collect();
+    let collations = stored.iter().map(|stored| oid(stored.collation)).collect();
+    let class_of = |(member, stored): (&ShownMember<'_>, &StoredType)| match member.for_patterns {
+        true => oid(pattern_class_id(member.sql_type.id)),
+        false => oid(stored.operator_class),
     };
-    let classes = key.columns.iter().zip(&types).map(class_of).collect();
-    vec![
+    let classes = members.iter().zip(&stored).map(class_of).collect();
+    let included = key.included().map(|column| small(usize::from(column.id.0) + 1));
+    let numbers = members.iter().map(|member| small(member.number)).chain(included).collect();
+    let mut row = vec![
         ("indexrelid", oid(key_index_id(key.id))),
         ("indrelid", oid(table_object_id(key.def.id))),
-        ("indnatts", small(key.columns.len())),
-        ("indnkeyatts", small(key.columns.len())),
+        ("indnatts", small(key.width())),
+        ("indnkeyatts", small(members.len())),
         ("indisunique", Value::Bool(key.kind.is_unique())),
         ("indnullsnotdistinct", Value::Bool(key.nulls == KeyNulls::Equal)),
         ("indisprimary", Value::Bool(key.kind == KeyKind::Primary)),
@@ -162,11 +231,25 @@ fn index_of(key: &ShownKey<'_>) -> NamedRow {
         ("indisvalid", yes()),
         ("indisready", yes()),
         ("indislive", yes()),
-        ("indkey", vector(TypeId::INT2, key.numbers())),
+        ("indkey", vector(TypeId::INT2, numbers)),
         ("indcollation", vector(TypeId::OID, collations)),
         ("indclass", vector(TypeId::OID, classes)),
-        ("indoption", vector(TypeId::INT2, vec![Value::Int2(0); key.columns.len()])),
-    ]
+        ("indoption", vector(TypeId::INT2, members.iter().map(|member| Value::Int2(member.option)).collect())),
+    ];
+    // SQL in place of PostgreSQL's expression trees, of each expression a line.
+    let expressions: Vec<String> = members.iter().filter_map(|member| member.text).map(in_one_line).collect();
+    if !expressions.is_empty() {
+        row.push(("indexprs", text(&expressions.join("\n"))));
+    }
+    if let Some(condition) = key.form.and_then(|form| form.condition.as_deref()) {
+        row.push(("indpred", text(condition)));
+    }
+    row
+}
+
+/// A text without line breaks, which stand between texts.
+fn in_one_line(text: &str) -> String {
+    text.replace('\n', " ")
 }
 
 #[cfg(test)]

@@ -70,7 +70,7 @@ fn class_of_sequence(catalog: &Catalog, def: &SequenceDef) -> NamedRow {
 }
 
 fn class_of_key(catalog: &Catalog, key: &ShownKey<'_>, table: &TableVersion) -> NamedRow {
-    let mut row = class(catalog, (table.def.schema, &key.name), key_index_id(key.id), key.columns.len());
+    let mut row = class(catalog, (table.def.schema, &key.name), key_index_id(key.id), key.width());
     row.extend([
         ("relam", oid(BTREE_ACCESS_METHOD_ID)),
         ("relpages", Value::Int4(1)),

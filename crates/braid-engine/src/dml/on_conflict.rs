@@ -448,7 +448,9 @@ fn arbiters(def: &TableDef, target: &ConflictTarget) -> Result<Vec<KeyDef>, Engi
                 columns.insert(def.column(&name).ok_or_else(unknown)?.0);
             }
             let is_meant = |key: &&KeyDef| {
-                key.columns.len() == columns.len() && key.columns.iter().all(|column| columns.contains(column))
+                key.computed().is_none()
+                    && key.columns.len() == columns.len()
+                    && key.columns.iter().all(|column| columns.contains(column))
             };
             let keys: Vec<KeyDef> = def.unique_keys().filter(is_meant).cloned().collect();
             match keys.is_empty() {

@@ -10,7 +10,7 @@ use sqlparser::ast::{
 
 use super::change::change_types;
 use super::labels::{array_name, check_length, free_name, label_of};
-use super::mentions;
+use super::mentions::{self, RowText};
 use super::named_type::NamedType;
 use crate::names::fold;
 use crate::notices::Notice;
@@ -102,11 +102,11 @@ fn rename_value(
         return Err(EngineError::unsupported(message));
     }
     if let NamedType::Enum(known) = named
-        && let Some((table, check)) = mentions::label_in_check(changes.catalog(), known, from)
+        && let Some(RowText { table, kind, name, .. }) = mentions::label_in_rows(changes.catalog(), known, from)
     {
         let message = format!(
-            "renaming the label \"{from}\" is not supported while constraint \"{}\" of table \"{}\" may have it",
-            check.name, table.name
+            "renaming the label \"{from}\" is not supported while {kind} \"{name}\" of table \"{}\" may have it",
+            table.name
         );
         return Err(EngineError::unsupported(message));
     }
@@ -149,11 +149,10 @@ fn rename_type(changes: &mut TypeChanges<'_>, named: &NamedType, new_name: &Iden
         );
         return Err(EngineError::unsupported(message));
     }
-    if let Some((table, check)) = mentions::in_check(changes.catalog(), former) {
+    if let Some(RowText { table, kind, name, .. }) = mentions::in_rows(changes.catalog(), former) {
         let message = format!(
-            "renaming type {} is not supported while constraint \"{}\" of table \"{}\" has its name",
+            "renaming type {} is not supported while {kind} \"{name}\" of table \"{}\" has its name",
             named.shown(),
-            check.name,
             table.name
         );
         return Err(EngineError::unsupported(message));

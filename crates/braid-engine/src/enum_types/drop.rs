@@ -108,9 +108,10 @@ fn dependents(catalog: &Catalog, known: &CatalogType) -> Vec<String> {
     let defaults = defaults.map(|(table, column)| {
         format!("default value for column {} of table {} depends on type {shown}", column.name, table.name)
     });
-    let check = mentions::in_check(catalog, &known.definition.name);
-    let check = check
-        .map(|(table, check)| format!("constraint {} on table {} depends on type {shown}", check.name, table.name));
+    let check = mentions::in_rows(catalog, &known.definition.name).map(|found| match found.kind {
+        "index" => format!("index {} depends on type {shown}", found.name),
+        kind => format!("{kind} {} on table {} depends on type {shown}", found.name, found.table.name),
+    });
     let views = mentions::views(catalog, known).map(|view| format!("view {} depends on type {shown}", view.name));
     let views: Vec<String> = views.collect();
     views.into_iter().rev().chain(check).chain(defaults).chain(columns.iter().rev().map(of_column)).collect()

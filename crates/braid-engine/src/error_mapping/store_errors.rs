@@ -42,6 +42,12 @@ pub(super) fn from_store(error: &StoreError) -> EngineError {
         StoreError::TooManyTypes => SqlState::ProgramLimitExceeded,
         StoreError::SequenceExhausted { .. } => SqlState::SequenceGeneratorLimitExceeded,
         StoreError::NumberOutOfBounds { .. } => SqlState::NumericOutOfRange,
+        StoreError::KeyExpression { source, .. } => {
+            return match source.downcast_ref::<EngineError>() {
+                Some(error) => error.clone(),
+                None => EngineError::internal(source.to_string()),
+            };
+        }
         StoreError::NullViolation { table, column } => return null_violation(table, column),
         StoreError::DuplicateKey(duplicate) => return duplicate_key(duplicate),
         StoreError::ForeignKey(violated) => return foreign_key(violated),

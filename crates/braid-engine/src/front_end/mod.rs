@@ -7,6 +7,7 @@
 //! | [`constant_query`] | queries of one row, computed in place: recognised, described, executed |
 //! | [`operator_query`] | queries on Braid's operators, with their constants |
 //! | [`stored_query`] | queries whose rows are stored in a table |
+//! | [`index_expression`] | members and conditions of indexes |
 //! | [`locked_query`] | queries that lock the rows which they read |
 //! | [`returning`], [`returned_query`] | RETURNING, planned and run |
 //! | [`computed_tables`] | tables that are computed when they are read |
@@ -28,6 +29,7 @@ mod assigned_expression;
 mod computed_tables;
 mod constant_query;
 mod executed_arguments;
+mod index_expression;
 mod locked_query;
 mod operator_query;
 mod other_session;
@@ -58,6 +60,7 @@ use crate::statement_limits::StatementSize;
 use crate::{EngineError, Outcome, ParameterType, Prepared, Statement};
 pub(crate) use assigned_expression::{Assigned, AssignedExpression};
 pub(crate) use executed_arguments::ExecutedArguments;
+pub(crate) use index_expression::{IndexExpression, IndexRole, index_syntax};
 pub(crate) use locked_query::{LockedQuery, LockedSyntax};
 use operator_query::QuerySource;
 pub(crate) use operator_query::{

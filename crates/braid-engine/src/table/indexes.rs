@@ -1,7 +1,7 @@
 //! CREATE INDEX, ALTER INDEX … RENAME, DROP INDEX.
 //!
-//! A unique index is enforced as UNIQUE is. Other indexes are kept and shown: no plan uses them yet. Indexes are of columns in ascending order;
-//! expressions, conditions, other orders and other methods than B-trees are refused.
+//! A unique index is enforced as UNIQUE is, also one of expressions or with a condition. Other indexes are kept and shown: no plan uses them
+//! yet. Other methods than B-trees are refused.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -9,9 +9,10 @@ use std::sync::Arc;
 use braid_base::ColumnId;
 use braid_sql::pg_catalog::key_words::quote_identifier;
 use braid_storage::{AlteredRows, Catalog, ColumnType, KeyDef, KeyKind, KeyNulls, Reference, TableDef};
-use sqlparser::ast::{AlterIndexOperation, CreateIndex, Expr, IndexType, ObjectName};
+use sqlparser::ast::{AlterIndexOperation, CreateIndex, IndexType, ObjectName};
 
 use super::foreign_keys::{drop_references, released};
+use super::index_form::{WrittenForm, member_names, written_form};
 use super::keys::{WrittenKey, check_key_type, chosen_name, given_name, key_columns};
 use crate::dependents::Behavior;
 use crate::names::{fold, table_parts};
@@ -42,8 +43,13 @@ pub(crate) async fn create_index(context: &StatementContext, create: &CreateInde
     };
     let kind = if create.unique { KeyKind::UniqueIndex } else { KeyKind::Index };
     let nulls = if create.nulls_distinct == Some(false) { KeyNulls::Equal } else { KeyNulls::Distinct };
-    let written = WrittenKey { name: None, columns: columns_of(create)?, kind, nulls, is_enforced: true };
-    let Some(key) = new_key(&states.1, &def, create, &written)? else {
+    let form = written_form(context, &def, create)?;
+    let columns = match &form {
+        Some(written) => member_names(&def, &written.form),
+        None => columns_of(create)?,
+    };
+    let written = WrittenKey { name: None, columns, kind, nulls, is_enforced: true };
+    let Some(key) = new_key(&states.1, &def, create, (&written, form))? else {
         let name = create.name.as_ref().map(last_part).transpose()?.unwrap_or_default();
         context.raise(Notice::skipping(SqlState::DuplicateTable, &format!("relation \"{name}\" already exists")));
         return Ok(Outcome::done("CREATE INDEX"));
@@ -113,7 +119,9 @@ fn references_by(
     let references = catalog.references_to(def.id).into_iter();
     let is_of = |reference: &Reference| {
         let columns = &reference.key.key;
-        columns.len() == key.columns.len() && columns.iter().all(|column| key.columns.contains(column))
+        key.computed().is_none()
+            && columns.len() == key.columns.len()
+            && columns.iter().all(|column| key.columns.contains(column))
     };
     let references = references.filter(|reference| is_of(reference) && !left.has_unique_columns(&reference.key.key));
     let index = format!("index {}", quote_identifier(&key.name));
@@ -175,17 +183,12 @@ fn new_key(
     catalog: &Catalog,
     def: &TableDef,
     create: &CreateIndex,
-    written: &WrittenKey,
+    (written, form): (&WrittenKey, Option<WrittenForm>),
 ) -> Result<Option<KeyDef>, EngineError> {
-    let unknown = written.columns.iter().find(|name| def.column(name).is_none());
-    if let Some(name) = unknown {
-        return Err(EngineError::new(SqlState::UndefinedColumn, format!("column \"{name}\" does not exist")));
-    }
-    let columns = written.column_ids(&def.columns)?;
-    if written.kind.is_unique() {
-        let of_index = def.columns.iter().filter(|column| columns.contains(&column.id));
-        of_index.into_iter().try_for_each(|column| check_key_type(&column.name, column))?;
-    }
+    let (columns, form) = match form {
+        Some(WrittenForm { form, columns }) => (columns, Some(Arc::new(form))),
+        None => (plain_columns(def, written)?, None),
+    };
     let name = match &create.name {
         None => chosen_name(catalog, (def.schema, &def.name), (&def.keys, &BTreeSet::new()), written),
         Some(name) => {
@@ -196,31 +199,35 @@ fn new_key(
             given_name(catalog, def.schema, &def.keys, &name)?
         }
     };
-    let patterns = pattern_columns(def, create, written)?;
-    Ok(Some(KeyDef { id: def.id, name, columns, kind: written.kind, nulls: written.nulls, patterns }))
+    let patterns = if form.is_none() { pattern_columns(def, create, written)? } else { Vec::new() };
+    Ok(Some(KeyDef { id: def.id, name, columns, kind: written.kind, nulls: written.nulls, patterns, form }))
 }
 
-/// The columns of an index, ascending, nulls last.
+/// The columns of an index that is a list of them.
+fn plain_columns(def: &TableDef, written: &WrittenKey) -> Result<Vec<ColumnId>, EngineError> {
+    let unknown = written.columns.iter().find(|name| def.column(name).is_none());
+    if let Some(name) = unknown {
+        return Err(EngineError::new(SqlState::UndefinedColumn, format!("column \"{name}\" does not exist")));
+    }
+    let columns = written.column_ids(&def.columns)?;
+    if written.kind.is_unique() {
+        let of_index = def.columns.iter().filter(|column| columns.contains(&column.id));
+        of_index.into_iter().try_for_each(|column| check_key_type(&column.name, column))?;
+    }
+    Ok(columns)
+}
+
+/// The names of the columns of an index that is a list of them.
 fn columns_of(create: &CreateIndex) -> Result<Vec<String>, EngineError> {
     let mut columns = create.columns.clone();
     for column in &mut columns {
         let options = &mut column.column.options;
-        if options.asc == Some(false) || options.nulls_first == Some(true) {
-            return Err(EngineError::unsupported("indexes in descending order or with nulls first are not supported"));
-        }
         (options.asc, options.nulls_first) = (None, None);
         if column.operator_class.as_ref().is_some_and(is_for_patterns) && !create.unique {
             column.operator_class = None;
         }
-        if !matches!(column.column.expr, Expr::Identifier(_)) {
-            return Err(EngineError::unsupported("indexes of expressions are not supported"));
-        }
     }
-    let names = key_columns(&columns)?;
-    match names.iter().enumerate().any(|(at, name)| names[..at].contains(name)) {
-        true => Err(EngineError::unsupported("an index that has a column twice is not supported")),
-        false => Ok(names),
-    }
+    key_columns(&columns)
 }
 
 /// Whether an operator class is one for patterns.
@@ -240,15 +247,25 @@ fn pattern_columns(def: &TableDef, create: &CreateIndex, written: &WrittenKey) -
     for (name, column) in written.columns.iter().zip(&create.columns) {
         let Some(class) = &column.operator_class else { continue };
         let Some((id, column)) = def.column(name) else { continue };
-        let written = class.0.last().and_then(|part| part.as_ident()).map(fold).unwrap_or_default();
-        if pattern_class(column.column_type) != Some(&written) {
-            return Err(EngineError::unsupported(format!(
-                "operator class \"{written}\" for column \"{name}\" is not supported"
-            )));
+        if pattern_class_of(class, name, column.column_type)? {
+            patterns.push(id);
         }
-        patterns.push(id);
     }
     Ok(patterns)
+}
+
+/// Whether an operator class orders a member of this type for patterns; it is the default one else.
+///
+/// # Errors
+/// For other classes (0A000).
+pub(super) fn pattern_class_of(class: &ObjectName, member: &str, column_type: ColumnType) -> Result<bool, EngineError> {
+    let written = class.0.last().and_then(|part| part.as_ident()).map(fold).unwrap_or_default();
+    match is_for_patterns(class) && pattern_class(column_type) == Some(&*written) {
+        true => Ok(true),
+        false => {
+            Err(EngineError::unsupported(format!("operator class \"{written}\" for \"{member}\" is not supported")))
+        }
+    }
 }
 
 /// The operator class for patterns of a type.
@@ -264,8 +281,6 @@ pub(super) fn pattern_class(column_type: ColumnType) -> Option<&'static str> {
 fn check_clauses(context: &StatementContext, create: &CreateIndex) -> Result<(), EngineError> {
     let refused = [
         (create.using.as_ref().is_some_and(|method| *method != IndexType::BTree), "another index method than btree"),
-        (!create.include.is_empty(), "INCLUDE of an index"),
-        (create.predicate.is_some(), "an index with a condition"),
         (!create.with.is_empty() || !create.index_options.is_empty(), "WITH (…) of an index"),
         (!create.alter_options.is_empty(), "this form of CREATE INDEX"),
     ];

@@ -153,6 +153,7 @@ pub(crate) fn added_keys(
             kind: key.kind,
             nulls: key.nulls,
             patterns: Vec::new(),
+            form: None,
         });
     }
     check_key_count(&keys)?;

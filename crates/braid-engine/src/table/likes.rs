@@ -16,12 +16,13 @@ use braid_sql::SqlType;
 use braid_sql::functions::SessionFacts;
 use braid_sql::syntax::{LikeOption, LikeOptions, like_of};
 use braid_storage::{
-    Catalog, CheckDef, ColumnDef, CommentSubject, KeyDef, NewTable, SequenceDef, SequenceUse, TableDef, ViewDef,
-    WriteSet,
+    Catalog, CheckDef, ColumnDef, CommentSubject, KeyDef, KeyForm, NewTable, SequenceDef, SequenceUse, TableDef,
+    ViewDef, WriteSet,
 };
 use sqlparser::ast::{ColumnDef as SqlColumn, CreateTable, DataType, Ident, ObjectName};
 
 use super::definition::multiple_primary_keys;
+use super::index_form::{form_with_columns, member_names};
 use super::keys::{WrittenKey, check_key_count, chosen_name};
 use crate::front_end::StatementFacts;
 use crate::names::table_parts;
@@ -52,6 +53,10 @@ pub(crate) struct Likes {
 #[derive(Debug)]
 struct CopiedKey {
     like: WrittenKey,
+    /// The names of its columns.
+    columns: Vec<String>,
+    /// What else it is, and the definition that its columns are of.
+    form: Option<(Arc<KeyForm>, Arc<TableDef>)>,
     /// The names of the columns that it orders for patterns.
     patterns: Vec<String>,
     comment: Option<Arc<str>>,
@@ -119,11 +124,13 @@ impl Likes {
         if def.has_declared_primary_key() {
             self.comments.extend(comment_on(CommentSubject::Index(def.id)).map(|comment| (None, comment)));
         }
-        for KeyDef { id, columns, kind, nulls, patterns, .. } in &def.keys {
-            let like =
-                WrittenKey { name: None, columns: names(columns), kind: *kind, nulls: *nulls, is_enforced: true };
-            let patterns = names(patterns);
-            self.keys.push(CopiedKey { like, patterns, comment: comment_on(CommentSubject::Index(*id)) });
+        for KeyDef { id, columns, kind, nulls, patterns, form, .. } in &def.keys {
+            let shown = form.as_ref().map_or_else(|| names(columns), |form| member_names(def, form));
+            let like = WrittenKey { name: None, columns: shown, kind: *kind, nulls: *nulls, is_enforced: true };
+            let form = form.as_ref().map(|form| (form.clone(), Arc::new(def.clone())));
+            let (columns, patterns) = (names(columns), names(patterns));
+            let comment = comment_on(CommentSubject::Index(*id));
+            self.keys.push(CopiedKey { like, columns, patterns, form, comment });
         }
     }
 
@@ -179,11 +186,17 @@ impl Likes {
         (schema, table): (SchemaId, &NewTable),
         (keys, constraints): (&mut Vec<KeyDef>, &BTreeSet<String>),
     ) -> Result<(), EngineError> {
-        for CopiedKey { like, patterns, .. } in &self.keys {
+        for CopiedKey { like, columns, patterns, form, .. } in &self.keys {
             let name = chosen_name(view, (schema, &table.name), (keys, constraints), like);
-            let columns = ids_of(&like.columns, &table.columns);
+            let columns = ids_of(columns, &table.columns);
+            let id_of = |id: ColumnId| {
+                let name = form.as_ref().and_then(|(_, def)| def.column_by_id(id)).map(|column| &column.name);
+                let copied = table.columns.iter().find(|column| Some(&column.name) == name);
+                copied.map_or(id, |column| column.id)
+            };
+            let form = form.as_ref().map(|(form, _)| Arc::new(form_with_columns(form, id_of)));
             let patterns = ids_of(patterns, &table.columns);
-            keys.push(KeyDef { id: TableId(0), name, columns, kind: like.kind, nulls: like.nulls, patterns });
+            keys.push(KeyDef { id: TableId(0), name, columns, kind: like.kind, nulls: like.nulls, patterns, form });
         }
         check_key_count(keys)
     }

@@ -8,6 +8,8 @@
 //! | [`keys`] | PRIMARY KEY and UNIQUE |
 //! | [`foreign_keys`] | FOREIGN KEY: names, what they refer to, and what is dropped with that |
 //! | [`constraint_times`] | SET CONSTRAINTS, ALTER CONSTRAINT |
+//! | [`index_form`] | what an index is of |
+//! | [`index_keys`] | the keys of indexes of expressions, computed of rows |
 //! | [`indexes`] | CREATE, ALTER and DROP INDEX |
 //! | [`storage_parameters`] | WITH (…) of a table |
 //! | [`constraint_names`] | the names of constraints that are written without one |
@@ -26,6 +28,8 @@ pub(crate) mod definition;
 mod drop;
 pub(crate) mod foreign_keys;
 pub(crate) mod generated_columns;
+mod index_form;
+pub(crate) mod index_keys;
 mod indexes;
 pub(crate) mod keys;
 mod likes;

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use braid_engine::Session;
+use braid_engine::{Database, Session};
 
-use crate::test_db::{TestDb, run, waits};
+use crate::test_db::{TestDb, config, run, waits};
 
 async fn state(session: &Session, sql: &str) -> String {
     run(session, sql).await.unwrap_err().sqlstate().to_owned()
@@ -120,7 +120,7 @@ async fn keys_are_there_after_a_restart() {
     drop(bob);
     let TestDb { dir, database, session } = db;
     drop((database, session));
-    let database = braid_engine::Database::open(crate::test_db::config(dir.path())).await.unwrap();
+    let database = Database::open(config(dir.path())).await.unwrap();
     let session = database.session("alice");
     let db = TestDb { dir, database: Arc::clone(&database), session };
     assert_eq!(db.state("insert into t values (1000, 0)").await, "23505");
@@ -185,4 +185,40 @@ async fn with_and_do_update_do_not_read_other_tables() {
     db.run(&format!("{upsert} excluded.v")).await;
     db.check(&[("select v from t", "3")]).await;
     assert_eq!(db.state(&format!("{upsert} (select x from c)")).await, "0A000");
+}
+
+#[tokio::test]
+async fn sessions_wait_for_each_other_for_computed_keys() {
+    let db = TestDb::new().await;
+    db.run("create table u (id int primary key, mail text, active bool)").await;
+    db.run("create unique index on u (lower(mail));; create unique index on u ((id % 10)) where active").await;
+    let bob = db.database.session("bob");
+    db.run("begin;; insert into u values (1, 'A@x', true)").await;
+    let answered = waits(&bob, "insert into u values (2, 'a@X', true)", async { drop(db.run("commit").await) }).await;
+    assert_eq!(answered, Err("23505".to_owned()));
+    // Rows without the condition, and other keys, wait for nobody.
+    db.run("begin;; insert into u values (13, 'c@x', true)").await;
+    assert_eq!(run(&bob, "insert into u values (23, 'd@x', false)").await.unwrap(), "INSERT 0 1");
+    let answered =
+        waits(&bob, "update u set active = true where id = 23", async { drop(db.run("rollback").await) }).await;
+    assert_eq!(answered, Ok("UPDATE 1".to_owned()));
+    let error = db.fail("insert into u values (33, 'e@x', true)").await;
+    assert_eq!(error.detail().as_deref(), Some("Key ((id % 10))=(3) already exists."));
+    // An upsert without a target passes over rows with any of the keys.
+    assert_eq!(db.run("insert into u values (43, 'f@x', true) on conflict do nothing").await, "INSERT 0 0");
+}
+
+#[tokio::test]
+async fn computed_keys_are_those_of_the_table_after_it_is_opened_again() {
+    let db = TestDb::new().await;
+    db.run("create table u (id int primary key, mail text);; create unique index u_mail on u (lower(mail))").await;
+    db.run("insert into u select g, 'user' || g from generate_series(1, 3000) g").await;
+    db.run("alter table u rename mail to address").await;
+    let TestDb { dir, database, session } = db;
+    drop((database, session));
+    let database = Database::open(config(dir.path())).await.unwrap();
+    let session = database.session("alice");
+    assert_eq!(state(&session, "insert into u values (0, 'USER2999')").await, "23505");
+    assert_eq!(state(&session, "update u set address = 'User7' where id = 8").await, "23505");
+    assert_eq!(run(&session, "update u set address = upper(address)").await.unwrap(), "UPDATE 3000");
 }

@@ -35,6 +35,10 @@ pub(super) enum Clause {
     Check,
     /// The expression of a generated column.
     Generation,
+    /// A member of an index.
+    IndexExpression,
+    /// The condition of an index.
+    IndexPredicate,
     /// A condition of MERGE.
     MergeWhen,
     /// The list of RETURNING.
@@ -66,6 +70,8 @@ impl Clause {
             Self::Update => "UPDATE",
             Self::Check => "check constraints",
             Self::Generation => "column generation expressions",
+            Self::IndexExpression => "index expressions",
+            Self::IndexPredicate => "index predicates",
             Self::MergeWhen => "MERGE WHEN conditions",
             Self::Returning => "RETURNING",
         }

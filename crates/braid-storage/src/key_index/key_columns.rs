@@ -12,17 +12,20 @@ use arrow::datatypes::{DataType, Decimal128Type, Float64Type, Int64Type};
 use arrow::row::{RowConverter, Rows, SortField};
 use braid_base::ColumnId;
 
-use super::key_def::KeyNulls;
+use super::key_def::{KeyForm, KeyNulls};
 use crate::segment::NUMERIC_TAG;
 use crate::types::{NUMERIC_OID, NUMERIC_PRECISION_MAX};
 use crate::{ColumnType, Scalar};
 
 /// What makes keys of the values of a table: the columns of a key, with their types, and what they have in chunks without them. A column whose
 /// addition was rolled back leaves its id to another one, which may differ in both.
+///
+/// Keys may also be computed of the columns: then their members have types of their own.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct KeyShape {
     columns: Vec<(ColumnId, ColumnType)>,
     missing: Vec<Option<String>>,
+    computed: Option<(Arc<KeyForm>, Vec<ColumnType>)>,
     pub(super) nulls: KeyNulls,
 }
 
@@ -55,17 +58,35 @@ impl KeyShape {
         missing: impl Iterator<Item = Option<&'a Scalar>>,
         nulls: KeyNulls,
     ) -> Self {
-        Self { columns, missing: missing.map(|value| value.map(|value| format!("{value:?}"))).collect(), nulls }
+        let missing = missing.map(|value| value.map(|value| format!("{value:?}"))).collect();
+        Self { columns, missing, computed: None, nulls }
     }
 
-    /// The ids of the columns.
+    /// The same, of keys that are computed of these columns, and whose members have these types.
+    pub fn computed_by(self, form: Arc<KeyForm>, types: Vec<ColumnType>) -> Self {
+        Self { computed: Some((form, types)), ..self }
+    }
+
+    /// What computes the keys; `None` if they are the values of the columns.
+    pub fn form(&self) -> Option<&Arc<KeyForm>> {
+        self.computed.as_ref().map(|(form, _)| form)
+    }
+
+    /// The types of the members.
+    fn types(&self) -> impl Iterator<Item = ColumnType> {
+        let of_columns = self.columns.iter().map(|(_, column_type)| *column_type).filter(|_| self.computed.is_none());
+        let computed = self.computed.iter().flat_map(|(_, types)| types.iter().copied());
+        of_columns.chain(computed)
+    }
+
+    /// The ids of the columns that keys are made of.
     pub fn columns(&self) -> impl Iterator<Item = ColumnId> {
         self.columns.iter().map(|(id, _)| *id)
     }
 
-    /// The columns in which equal values are the same.
-    pub fn comparable(&self, columns: &[ArrayRef]) -> Vec<ArrayRef> {
-        self.columns.iter().zip(columns).map(|((_, column_type), array)| comparable(array, *column_type)).collect()
+    /// The values of members in which equal ones are the same.
+    pub fn comparable(&self, members: &[ArrayRef]) -> Vec<ArrayRef> {
+        self.types().zip(members).map(|(column_type, array)| comparable(array, column_type)).collect()
     }
 
     /// The keys of rows of such columns.
@@ -75,7 +96,7 @@ impl KeyShape {
     }
 
     fn converter(&self) -> RowConverter {
-        let fields = self.columns.iter().map(|(_, column_type)| SortField::new(comparable_type(*column_type)));
+        let fields = self.types().map(|column_type| SortField::new(comparable_type(column_type)));
         RowConverter::new(fields.collect()).expect("the types of keys have a row format")
     }
 }
@@ -84,11 +105,11 @@ impl KeyShape {
 pub(crate) fn key_values(shape: &KeyShape, key: &[u8]) -> Vec<ArrayRef> {
     let converter = shape.converter();
     let columns = converter.convert_rows([converter.parser().parse(key)]).expect("the key is of this shape");
-    let declared = |((_, column_type), array): (&(ColumnId, ColumnType), ArrayRef)| match column_type {
+    let declared = |(column_type, array): (ColumnType, ArrayRef)| match column_type {
         ColumnType::Encoded { .. } => array,
         declared => cast(&array, &declared.arrow()).unwrap_or(array),
     };
-    shape.columns.iter().zip(columns).map(declared).collect()
+    shape.types().zip(columns).map(declared).collect()
 }
 
 fn comparable_type(column_type: ColumnType) -> DataType {

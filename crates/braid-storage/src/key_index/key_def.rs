@@ -1,6 +1,10 @@
 //! The definition of a key.
 
+use std::sync::Arc;
+
 use braid_base::{ColumnId, TableId};
+
+use crate::ColumnType;
 
 /// Most columns of a key, as in PostgreSQL.
 pub const KEY_COLUMNS_MAX: usize = 32;
@@ -15,7 +19,7 @@ pub struct KeyDef {
     pub id: TableId,
     /// Name as stored; no other relation has it.
     pub name: String,
-    /// The columns, in the order of the key.
+    /// The columns, in the order of the key; of a computed key those that it reads, ascending.
     pub columns: Vec<ColumnId>,
     /// How it was declared.
     pub kind: KeyKind,
@@ -23,6 +27,69 @@ pub struct KeyDef {
     pub nulls: KeyNulls,
     /// Those of its columns that it orders for patterns (`text_pattern_ops` and its like), in their order: only of CREATE INDEX.
     pub patterns: Vec<ColumnId>,
+    /// What a list of columns does not say: only of CREATE INDEX.
+    pub form: Option<Arc<KeyForm>>,
+}
+
+/// An index that is more than a list of columns.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct KeyForm {
+    /// What it is made of, in order.
+    pub members: Vec<KeyMember>,
+    /// The columns of INCLUDE, which are no part of the key.
+    pub included: Vec<ColumnId>,
+    /// The rows that it has, as SQL over the columns; `None`: all.
+    pub condition: Option<String>,
+}
+
+/// A member of an index.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct KeyMember {
+    /// What it is.
+    pub source: MemberSource,
+    /// DESC.
+    pub descends: bool,
+    /// NULLS FIRST.
+    pub nulls_first: bool,
+    /// Whether it is ordered for patterns (`text_pattern_ops` and its like).
+    pub for_patterns: bool,
+}
+
+/// What a member of an index is.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum MemberSource {
+    /// A column.
+    Column(ColumnId),
+    /// The value of an expression.
+    Expression {
+        /// SQL over the columns.
+        text: String,
+        /// Its name in the catalog.
+        name: String,
+        /// Its type.
+        column_type: ColumnType,
+    },
+}
+
+impl KeyForm {
+    /// Whether keys are computed, and are not the values of columns in all rows.
+    pub fn is_computed(&self) -> bool {
+        let is_expression = |member: &KeyMember| matches!(member.source, MemberSource::Expression { .. });
+        self.condition.is_some() || self.members.iter().any(is_expression)
+    }
+}
+
+impl KeyDef {
+    /// What its keys are computed by; `None` if they are the values of its columns.
+    pub fn computed(&self) -> Option<&Arc<KeyForm>> {
+        self.form.as_ref().filter(|form| form.is_computed())
+    }
+
+    /// The columns that it cannot be without.
+    pub fn needed_columns(&self) -> impl Iterator<Item = ColumnId> {
+        let included = self.form.iter().flat_map(|form| &form.included);
+        self.columns.iter().chain(included).copied()
+    }
 }
 
 /// How a key was declared.

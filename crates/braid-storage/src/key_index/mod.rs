@@ -24,7 +24,7 @@ mod key_summary;
 mod pending_keys;
 
 pub use key_columns::{is_key_type, is_same_key_type};
-pub use key_def::{KEY_COLUMNS_MAX, KEYS_MAX, KeyDef, KeyKind, KeyNulls};
+pub use key_def::{KEY_COLUMNS_MAX, KEYS_MAX, KeyDef, KeyForm, KeyKind, KeyMember, KeyNulls, MemberSource};
 
 pub(crate) use key_columns::{KeyShape, key_values};
 pub(crate) use key_run::{KEY_BYTES_MAX, KeyRun, KeyTooLong};

@@ -8,8 +8,9 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, RecordBatch};
 use braid_base::{ChunkId, TableId};
 
+use super::key_evaluation::run_of;
 use crate::chunk_reader::read_columns;
-use crate::key_index::{KeyRun, KeyShape, KeySummary, KeyTooLong};
+use crate::key_index::{KeyRun, KeyShape, KeySummary};
 use crate::store_shared::StoreShared;
 use crate::{ChunkMeta, Scalar, StoreError, TableDef, TableVersion};
 
@@ -121,7 +122,7 @@ async fn matches_in(
 
 /// Whether the zone map of the key's first column excludes all keys.
 fn is_out_of_bounds(chunk: &ChunkMeta, shape: &KeyShape, keys: &KeyRun) -> bool {
-    let Some((smallest, largest)) = keys.integer_bounds() else { return false };
+    let Some((smallest, largest)) = keys.integer_bounds().filter(|_| shape.form().is_none()) else { return false };
     let Some(segment) = shape.columns().next().and_then(|column| chunk.find_segment(column)) else { return false };
     match (&segment.zone_map.min, &segment.zone_map.max) {
         // Nulls are outside of the bounds.
@@ -151,6 +152,29 @@ impl SearchedChunk<'_> {
         Ok(summary)
     }
 
+    /// Checks that the keys of the rows of the chunk, which are yet to be indexed, can be computed.
+    ///
+    /// # Errors
+    /// Those of expressions, and what reading the chunk fails with.
+    pub async fn check_computable(self, shared: &Arc<StoreShared>, shape: &Arc<KeyShape>) -> Result<(), StoreError> {
+        if shape.form().is_none() {
+            return Ok(());
+        }
+        let columns = self.key_columns(shared, shape).await?;
+        let (shared, def, shape) = (Arc::clone(shared), Arc::clone(self.def), Arc::clone(shape));
+        let (row_count, deleted) = (self.chunk.row_count as usize, self.chunk.deleted.clone());
+        let is_there = move |row: usize| deleted.as_ref().is_none_or(|deleted| !deleted.contains(row as u32));
+        let check = move || run_of(&shared, &def, &shape, &columns, (row_count, &is_there)).map(drop);
+        let checked = tokio::task::spawn_blocking(check).await;
+        checked.map_err(|error| StoreError::Stopped { reason: error.to_string() })?
+    }
+
+    async fn key_columns(self, shared: &StoreShared, shape: &KeyShape) -> Result<Vec<ArrayRef>, StoreError> {
+        let position = |column| self.def.position(column).expect("a key has columns of its table");
+        let positions = shape.columns().map(position).collect();
+        read_columns(shared.device.as_ref(), self.def, self.chunk, positions).await
+    }
+
     /// The run of all rows of the chunk, deleted ones included.
     ///
     /// # Errors
@@ -160,14 +184,15 @@ impl SearchedChunk<'_> {
         if let Some(run) = shared.key_runs.get(&id) {
             return Ok(run);
         }
-        let positions =
-            shape.columns().map(|column| self.def.position(column).expect("a key has columns of its table"));
-        let columns = read_columns(shared.device.as_ref(), self.def, self.chunk, positions.collect()).await?;
+        let columns = self.key_columns(shared, shape).await?;
         let run = Arc::new(match self.chunk.row_count {
-            ..=ROWS_INLINE_MAX => run_of(self.def, shape, &columns)?,
-            _ => {
-                let (def, shape) = (Arc::clone(self.def), Arc::clone(shape));
-                let made = tokio::task::spawn_blocking(move || run_of(&def, &shape, &columns)).await;
+            row_count @ ..=ROWS_INLINE_MAX => {
+                run_of(shared, self.def, shape, &columns, (row_count as usize, &|_| false))?
+            }
+            row_count => {
+                let (shared, def, shape) = (Arc::clone(shared), Arc::clone(self.def), Arc::clone(shape));
+                let make = move || run_of(&shared, &def, &shape, &columns, (row_count as usize, &|_| false));
+                let made = tokio::task::spawn_blocking(make).await;
                 made.map_err(|error| StoreError::Stopped { reason: error.to_string() })??
             }
         });
@@ -181,8 +206,13 @@ impl SearchedChunk<'_> {
 /// The run of rows in memory, at most a chunk.
 ///
 /// # Errors
-/// For a key that is too long.
-pub(crate) fn run_of_batches(def: &TableDef, shape: &KeyShape, rows: &[RecordBatch]) -> Result<KeyRun, StoreError> {
+/// For a key that is too long, and those of expressions.
+pub(crate) fn run_of_batches(
+    shared: &StoreShared,
+    def: &TableDef,
+    shape: &KeyShape,
+    rows: &[RecordBatch],
+) -> Result<KeyRun, StoreError> {
     let columns = shape.columns().map(|column| {
         let at = def.position(column).expect("a key has columns of its table");
         let parts: Vec<&dyn arrow::array::Array> = rows.iter().map(|batch| batch.column(at).as_ref()).collect();
@@ -191,10 +221,6 @@ pub(crate) fn run_of_batches(def: &TableDef, shape: &KeyShape, rows: &[RecordBat
             parts => arrow::compute::concat(parts).expect("batches are checked to have the table's types"),
         }
     });
-    run_of(def, shape, &columns.collect::<Vec<_>>())
-}
-
-fn run_of(def: &TableDef, shape: &KeyShape, columns: &[ArrayRef]) -> Result<KeyRun, StoreError> {
-    KeyRun::new(shape, columns)
-        .map_err(|KeyTooLong { bytes }| StoreError::KeyTooLong { table: def.name.clone(), bytes })
+    let row_count = rows.iter().map(RecordBatch::num_rows).sum();
+    run_of(shared, def, shape, &columns.collect::<Vec<_>>(), (row_count, &|_| true))
 }

@@ -1,17 +1,42 @@
 //! The keys of a table: by name, by what makes them, and whether they make sense.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use arrow::array::ArrayRef;
 use braid_base::ColumnId;
 
-use crate::key_index::{KEY_COLUMNS_MAX, KEYS_MAX, KeyDef, KeyKind, KeyNulls, KeyShape, is_key_type};
+use crate::ColumnType;
+use crate::key_index::{
+    KEY_COLUMNS_MAX, KEYS_MAX, KeyDef, KeyForm, KeyId, KeyKind, KeyMember, KeyNulls, KeyShape, MemberSource,
+    is_key_type,
+};
 use crate::store_error::DuplicateKey;
 use crate::table::{NAME_BYTES_MAX, TableDef};
 
 /// The shape of a key of this table.
 pub(crate) fn shape_of(def: &TableDef, key: &KeyDef) -> KeyShape {
-    shape_of_columns(def, &key.columns, key.nulls)
+    let shape = shape_of_columns(def, &key.columns, key.nulls);
+    match key.computed() {
+        Some(form) => {
+            let types = form.members.iter().map(|member| member_type(def, member));
+            shape.computed_by(Arc::clone(form), types.collect())
+        }
+        None => shape,
+    }
+}
+
+fn member_type(def: &TableDef, member: &KeyMember) -> ColumnType {
+    match &member.source {
+        MemberSource::Column(id) => def.column_by_id(*id).expect("a key has columns of its table").column_type,
+        MemberSource::Expression { column_type, .. } => *column_type,
+    }
+}
+
+/// What the keys of a table are locked as: those of two keys with the same columns are the same, computed ones aside.
+pub(crate) fn key_id(def: &TableDef, key: &KeyDef) -> KeyId {
+    let of = if key.computed().is_some() { key.id } else { def.id };
+    (of, key.columns.clone(), key.nulls)
 }
 
 /// The shape of a key of these columns of a table.
@@ -32,12 +57,20 @@ pub(crate) enum Duplicate {
 
 /// That rows have the same key, whose values these are.
 pub(crate) fn duplicate_key(def: &TableDef, key: &KeyDef, values: Vec<ArrayRef>, rows: Duplicate) -> Box<DuplicateKey> {
-    let columns = || key.columns.iter().filter_map(|id| def.column_by_id(*id));
+    let column = |id: &ColumnId| def.column_by_id(*id).map(|column| (column.name.clone(), column.column_type));
+    let member = |member: &KeyMember| match &member.source {
+        MemberSource::Column(id) => column(id),
+        MemberSource::Expression { text, column_type, .. } => Some((text.clone(), *column_type)),
+    };
+    let (columns, types) = match key.computed() {
+        Some(form) => form.members.iter().filter_map(member).unzip(),
+        None => key.columns.iter().filter_map(column).unzip(),
+    };
     Box::new(DuplicateKey {
         table: def.name.clone(),
         key: key.name.clone(),
-        columns: columns().map(|column| column.name.clone()).collect(),
-        types: columns().map(|column| column.column_type).collect(),
+        columns,
+        types,
         values,
         is_of_table: rows == Duplicate::Present,
     })
@@ -68,12 +101,16 @@ impl TableDef {
     pub(crate) fn validate_keys(&self) -> Result<(), String> {
         let mut names = HashSet::new();
         let mut ids = HashSet::from([self.id]);
-        for KeyDef { id, name, columns, kind, patterns, .. } in &self.keys {
+        for key in &self.keys {
+            let KeyDef { id, name, columns, kind, patterns, .. } = key;
             if !(1..=NAME_BYTES_MAX).contains(&name.len()) || !names.insert(name) || !ids.insert(*id) {
                 return Err(format!("the name of key \"{name}\" is too long, empty, or not its own, or its id is not"));
             }
             let distinct: HashSet<&ColumnId> = columns.iter().collect();
-            if !(1..=KEY_COLUMNS_MAX).contains(&columns.len()) || distinct.len() != columns.len() {
+            let computed = key.computed();
+            let least = if computed.is_some() { 0 } else { 1 };
+            let most = if computed.is_some() { usize::MAX } else { KEY_COLUMNS_MAX };
+            if !(least..=most).contains(&columns.len()) || distinct.len() != columns.len() {
                 let count = columns.len();
                 return Err(format!(
                     "key \"{name}\" has {count} columns; keys have 1 to {KEY_COLUMNS_MAX} different ones"
@@ -81,7 +118,10 @@ impl TableDef {
             }
             let has_type = |id: &ColumnId| self.column_by_id(*id).is_some_and(|column| is_key_type(column.column_type));
             let has_column = |id: &ColumnId| self.column_by_id(*id).is_some();
-            let fits = if kind.is_unique() { columns.iter().all(has_type) } else { columns.iter().all(has_column) };
+            let fits = match kind.is_unique() && computed.is_none() {
+                true => columns.iter().all(has_type),
+                false => columns.iter().all(has_column),
+            };
             if !fits {
                 return Err(format!(
                     "a column of key \"{name}\" is none of the table, or of a type that keys cannot have"
@@ -93,6 +133,9 @@ impl TableDef {
                     "key \"{name}\" orders columns for patterns that are not its own, or is no plain index"
                 ));
             }
+            if let Some(form) = &key.form {
+                self.validate_form(key, form)?;
+            }
             if *kind == KeyKind::Primary && *columns != self.primary_key {
                 return Err(format!("key \"{name}\" is the primary key, and has other columns than this"));
             }
@@ -101,5 +144,41 @@ impl TableDef {
             return Err(format!("it has {} keys; a table has at most {KEYS_MAX}", self.keys.len()));
         }
         Ok(())
+    }
+
+    /// Whether the form of an index makes sense.
+    fn validate_form(&self, key: &KeyDef, form: &KeyForm) -> Result<(), String> {
+        let name = &key.name;
+        if key.kind.is_constraint() || !key.patterns.is_empty() {
+            return Err(format!("key \"{name}\" has expressions, orders or a condition, and is a constraint"));
+        }
+        if !(1..=KEY_COLUMNS_MAX).contains(&form.members.len()) {
+            return Err(format!("index \"{name}\" has {} members; at most {KEY_COLUMNS_MAX}", form.members.len()));
+        }
+        if form.included.iter().any(|id| self.column_by_id(*id).is_none()) {
+            return Err(format!("an included column of index \"{name}\" is none of the table"));
+        }
+        let fits = |column_type: ColumnType| !key.kind.is_unique() || is_key_type(column_type);
+        let mut columns = Vec::new();
+        for member in &form.members {
+            let is_fit = match &member.source {
+                MemberSource::Column(id) => {
+                    columns.push(*id);
+                    key.columns.contains(id) && self.column_by_id(*id).is_some_and(|column| fits(column.column_type))
+                }
+                MemberSource::Expression { text, name, column_type } => {
+                    !text.is_empty() && (1..=NAME_BYTES_MAX).contains(&name.len()) && fits(*column_type)
+                }
+            };
+            if !is_fit {
+                return Err(format!(
+                    "a member of index \"{name}\" is none of the table, or of a type that keys cannot have"
+                ));
+            }
+        }
+        match form.is_computed() || columns == key.columns {
+            true => Ok(()),
+            false => Err(format!("index \"{name}\" has other members than columns")),
+        }
     }
 }

@@ -17,16 +17,30 @@
 //! | 4 | id |
 //! | string | name |
 //! | 1 | 0 PRIMARY KEY, 1 UNIQUE, 2 CREATE UNIQUE INDEX, 3 CREATE INDEX |
-//! | 1 | bit 0: nulls are alike; bit 1: some columns are ordered for patterns (not in versions 1 to 6) |
+//! | 1 | bit 0: nulls are alike; bit 1: some columns are ordered for patterns (not in versions 1 to 6); bit 2: it has a form |
 //! | 2 | number of columns; then 2 bytes each, the column's id |
 //! | 2 | only if some are ordered for patterns: their number; then 2 bytes each, the column's id |
+//! | | only if it has a form: the form |
+//!
+//! Form of an index:
+//!
+//! | width | meaning |
+//! |---|---|
+//! | 2 | number of members; of each the following |
+//! | 1 | bit 0: descending; bit 1: nulls first; bit 2: ordered for patterns; bit 3: an expression |
+//! | 2 | only if it is no expression: the column's id |
+//! | string, string, type | only if it is one: its SQL text, its name, its type as that of a column |
+//! | 2 | number of included columns; then 2 bytes each, the column's id |
+//! | string | the condition's SQL text; empty: none |
+
+use std::sync::Arc;
 
 use braid_base::{ColumnId, TableId};
 
 use super::ManifestError;
 use super::byte_reader::ByteReader;
-use super::table_section::put_string;
-use crate::{CheckDef, KeyDef, KeyKind, KeyNulls};
+use super::table_section::{put_string, put_type, take_type};
+use crate::{CheckDef, KeyDef, KeyForm, KeyKind, KeyMember, KeyNulls, MemberSource};
 
 /// The smallest check constraint: an empty name, an empty condition, flags.
 const CHECK_BYTES_MIN: usize = 4 + 4 + 2 + 1;
@@ -39,6 +53,12 @@ const HAS_COMMENT: u8 = 2;
 
 const NULLS_EQUAL: u8 = 1;
 const HAS_PATTERNS: u8 = 2;
+const HAS_FORM: u8 = 4;
+
+const DESCENDS: u8 = 1;
+const NULLS_FIRST: u8 = 2;
+const FOR_PATTERNS: u8 = 4;
+const IS_EXPRESSION: u8 = 8;
 
 pub(super) fn put_checks(out: &mut Vec<u8>, checks: &[CheckDef]) {
     out.extend_from_slice(&(checks.len() as u16).to_le_bytes());
@@ -77,7 +97,7 @@ pub(super) fn take_checks(reader: &mut ByteReader<'_>) -> Result<Vec<CheckDef>, 
 
 pub(super) fn put_keys(out: &mut Vec<u8>, keys: &[KeyDef]) {
     out.extend_from_slice(&(keys.len() as u16).to_le_bytes());
-    for KeyDef { id, name, columns, kind, nulls, patterns } in keys {
+    for KeyDef { id, name, columns, kind, nulls, patterns, form } in keys {
         out.extend_from_slice(&id.0.to_le_bytes());
         put_string(out, name);
         out.push(match kind {
@@ -87,12 +107,62 @@ pub(super) fn put_keys(out: &mut Vec<u8>, keys: &[KeyDef]) {
             KeyKind::Index => 3,
         });
         let nulls = if *nulls == KeyNulls::Equal { NULLS_EQUAL } else { 0 };
-        out.push(nulls | if patterns.is_empty() { 0 } else { HAS_PATTERNS });
+        let has_patterns = if patterns.is_empty() { 0 } else { HAS_PATTERNS };
+        out.push(nulls | has_patterns | if form.is_some() { HAS_FORM } else { 0 });
         put_columns(out, columns);
         if !patterns.is_empty() {
             put_columns(out, patterns);
         }
+        form.iter().for_each(|form| put_form(out, form));
     }
+}
+
+fn put_form(out: &mut Vec<u8>, KeyForm { members, included, condition }: &KeyForm) {
+    out.extend_from_slice(&(members.len() as u16).to_le_bytes());
+    for KeyMember { source, descends, nulls_first, for_patterns } in members {
+        let flags = [(*descends, DESCENDS), (*nulls_first, NULLS_FIRST), (*for_patterns, FOR_PATTERNS)];
+        let is_expression = matches!(source, MemberSource::Expression { .. });
+        let flags = flags.into_iter().chain([(is_expression, IS_EXPRESSION)]);
+        out.push(flags.map(|(is_set, flag)| if is_set { flag } else { 0 }).sum());
+        match source {
+            MemberSource::Column(id) => out.extend_from_slice(&id.0.to_le_bytes()),
+            MemberSource::Expression { text, name, column_type } => {
+                put_string(out, text);
+                put_string(out, name);
+                put_type(out, *column_type);
+            }
+        }
+    }
+    put_columns(out, included);
+    put_string(out, condition.as_deref().unwrap_or_default());
+}
+
+fn take_form(reader: &mut ByteReader<'_>) -> Result<KeyForm, ManifestError> {
+    let count = usize::from(reader.u16()?);
+    let mut members = Vec::with_capacity(reader.bounded_capacity(count, 3));
+    for _ in 0..count {
+        let flags = reader.u8()?;
+        if flags & !(DESCENDS | NULLS_FIRST | FOR_PATTERNS | IS_EXPRESSION) != 0 {
+            return Err(reader.malformed(format!("a member of an index has flags {flags:#04x}")));
+        }
+        let source = match flags & IS_EXPRESSION {
+            0 => MemberSource::Column(ColumnId(reader.u16()?)),
+            _ => {
+                let (text, name) = (reader.string()?, reader.string()?);
+                let column_type = take_type(reader, &name)?;
+                MemberSource::Expression { text, name, column_type }
+            }
+        };
+        members.push(KeyMember {
+            source,
+            descends: flags & DESCENDS != 0,
+            nulls_first: flags & NULLS_FIRST != 0,
+            for_patterns: flags & FOR_PATTERNS != 0,
+        });
+    }
+    let included = take_columns(reader)?;
+    let condition = Some(reader.string()?).filter(|condition| !condition.is_empty());
+    Ok(KeyForm { members, included, condition })
 }
 
 fn put_columns(out: &mut Vec<u8>, columns: &[ColumnId]) {
@@ -122,7 +192,7 @@ pub(super) fn take_keys(reader: &mut ByteReader<'_>) -> Result<Vec<KeyDef>, Mani
             kind => return Err(reader.malformed(format!("key \"{name}\" is of kind {kind}"))),
         };
         let flags = reader.u8()?;
-        if flags & !(NULLS_EQUAL | HAS_PATTERNS) != 0 {
+        if flags & !(NULLS_EQUAL | HAS_PATTERNS | HAS_FORM) != 0 {
             return Err(reader.malformed(format!("key \"{name}\" has flags {flags:#04x}")));
         }
         let nulls = if flags & NULLS_EQUAL != 0 { KeyNulls::Equal } else { KeyNulls::Distinct };
@@ -131,7 +201,8 @@ pub(super) fn take_keys(reader: &mut ByteReader<'_>) -> Result<Vec<KeyDef>, Mani
         if flags & HAS_PATTERNS != 0 && patterns.is_empty() {
             return Err(reader.malformed(format!("key \"{name}\" has flags {flags:#04x} and no columns for patterns")));
         }
-        keys.push(KeyDef { id, name, columns, kind, nulls, patterns });
+        let form = if flags & HAS_FORM != 0 { Some(Arc::new(take_form(reader)?)) } else { None };
+        keys.push(KeyDef { id, name, columns, kind, nulls, patterns, form });
     }
     Ok(keys)
 }

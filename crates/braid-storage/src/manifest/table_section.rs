@@ -261,17 +261,12 @@ pub(super) fn put_string(out: &mut Vec<u8>, text: &str) {
 }
 
 fn put_column(out: &mut Vec<u8>, column: &ColumnDef) {
-    let (tag, parameter) = type_code(column.column_type);
     let nullable = if column.nullable { NULLABLE } else { 0 };
     let has_default = if column.default.is_some() { HAS_DEFAULT } else { 0 };
     let has_missing = if column.missing.is_some() { HAS_MISSING } else { 0 };
     out.extend_from_slice(&column.id.0.to_le_bytes());
     put_string(out, &column.name);
-    out.push(tag);
-    out.extend_from_slice(&parameter.to_le_bytes());
-    if let ColumnType::Encoded { modifier, .. } = column.column_type {
-        out.extend_from_slice(&modifier.to_le_bytes());
-    }
+    put_type(out, column.column_type);
     let is_generated = if column.generated.is_some() { IS_GENERATED } else { 0 };
     out.push(nullable | has_default | has_missing | is_generated);
     if let Some(default) = &column.default {
@@ -290,14 +285,7 @@ fn take_column(reader: &mut ByteReader<'_>, at: u16, version: u32) -> Result<Col
     let (id, may_lack) = if version < COLUMN_IDS_SINCE { (at, 0) } else { (reader.u16()?, HAS_MISSING) };
     let may_be_generated = if version < GENERATED_SINCE { 0 } else { IS_GENERATED };
     let name = reader.string()?;
-    let (tag, parameter) = (reader.u8()?, reader.u32()?);
-    let column_type = match tag {
-        ENCODED => Some(ColumnType::Encoded { type_oid: parameter, modifier: reader.u32()? as i32 }),
-        _ => type_of_code(tag, parameter),
-    };
-    let Some(column_type) = column_type else {
-        return Err(reader.malformed(format!("column \"{name}\" has type {tag} with parameter {parameter}")));
-    };
+    let column_type = take_type(reader, &name)?;
     let flags = reader.u8()?;
     if flags & !(NULLABLE | HAS_DEFAULT | may_lack | may_be_generated) != 0 {
         return Err(reader.malformed(format!("column \"{name}\" has flags {flags:#04x}")));
@@ -310,6 +298,25 @@ fn take_column(reader: &mut ByteReader<'_>, at: u16, version: u32) -> Result<Col
     let generated = if flags & IS_GENERATED != 0 { Some(take_generation(reader)?) } else { None };
     let nullable = flags & NULLABLE != 0;
     Ok(ColumnDef { id: ColumnId(id), name, column_type, nullable, default, missing, generated })
+}
+
+pub(super) fn put_type(out: &mut Vec<u8>, column_type: ColumnType) {
+    let (tag, parameter) = type_code(column_type);
+    out.push(tag);
+    out.extend_from_slice(&parameter.to_le_bytes());
+    if let ColumnType::Encoded { modifier, .. } = column_type {
+        out.extend_from_slice(&modifier.to_le_bytes());
+    }
+}
+
+/// Reads the type of the column, or of the member of an index, of this name.
+pub(super) fn take_type(reader: &mut ByteReader<'_>, name: &str) -> Result<ColumnType, ManifestError> {
+    let (tag, parameter) = (reader.u8()?, reader.u32()?);
+    let column_type = match tag {
+        ENCODED => Some(ColumnType::Encoded { type_oid: parameter, modifier: reader.u32()? as i32 }),
+        _ => type_of_code(tag, parameter),
+    };
+    column_type.ok_or_else(|| reader.malformed(format!("column \"{name}\" has type {tag} with parameter {parameter}")))
 }
 
 fn type_code(column_type: ColumnType) -> (u8, u32) {

@@ -21,7 +21,7 @@ use super::table_writes::{Base, TableWrites};
 use crate::catalog::Catalog;
 use crate::key_index::{KeyDef, KeyId, KeyRun, KeyShape, key_values};
 use crate::key_search::{
-    Duplicate, KeyMatch, SearchedChunk, check_key, duplicate_key, first_match, run_of_batches, shape_of,
+    Duplicate, KeyMatch, SearchedChunk, check_key, duplicate_key, first_match, key_id, run_of_batches, shape_of,
 };
 use crate::row_locks::{KeyLock, LockOwner};
 use crate::store_shared::StoreShared;
@@ -59,16 +59,17 @@ impl WriteSet {
                 def,
                 key,
                 shape: Arc::new(shape_of(def, key)),
-                id: (def.id, key.columns.clone(), key.nulls),
+                id: key_id(def, key),
                 owner: &owner,
                 writes: self.tables.get(&def.id),
             };
             for (at, chunk) in full.iter().enumerate() {
+                claim.searched(chunk).check_computable(&self.shared, &claim.shape).await?;
                 let keys = claim.searched(chunk).run(&self.shared, &claim.shape).await?;
                 claim.take(&keys, &full[..at]).await?;
             }
             if rows.rest.row_count > 0 {
-                let keys = run_of_batches(def, &claim.shape, &rows.rest.batches)?;
+                let keys = run_of_batches(&self.shared, def, &claim.shape, &rows.rest.batches)?;
                 claim.take(&Arc::new(keys), &full).await?;
             }
         }
@@ -207,7 +208,7 @@ impl Claim<'_> {
             return Ok(Some(found.key_at));
         }
         for batches in self.writes.into_iter().flat_map(TableWrites::recent_batches) {
-            let recent = run_of_batches(self.def, &self.shape, batches)?;
+            let recent = run_of_batches(self.shared, self.def, &self.shape, batches)?;
             if let Some(at) = (0..keys.len()).find(|at| recent.has(keys.key(*at))) {
                 return Ok(Some(at));
             }

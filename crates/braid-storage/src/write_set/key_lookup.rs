@@ -16,7 +16,7 @@ use super::WriteSet;
 use crate::catalog::Catalog;
 use crate::chunk_reader::read_rows;
 use crate::key_index::{AddedKeys, KeyId, KeyRun, KeyShape};
-use crate::key_search::{KeyMatch, SearchedChunk, all_matches, run_of_batches, shape_of};
+use crate::key_search::{KeyMatch, SearchedChunk, all_matches, key_id, run_of_batches, shape_of};
 use crate::row_locks::{Holder, KeyLock, LockOwner};
 use crate::{KeyDef, PRIVATE_CHUNKS, RowId, StoreError, TableDef, TableVersion};
 
@@ -54,7 +54,7 @@ impl WriteSet {
             let owner = self.lock_owner();
             let sought = |key: &&'a KeyDef| {
                 let shape = Arc::new(shape_of(def, key));
-                let run = run_of_batches(def, &shape, std::slice::from_ref(rows))?;
+                let run = run_of_batches(&self.shared, def, &shape, std::slice::from_ref(rows))?;
                 Ok(Sought { key, shape, run })
             };
             let sought = keys.iter().map(sought).collect::<Result<Vec<_>, StoreError>>()?;
@@ -103,7 +103,7 @@ impl WriteSet {
                     is_new[row] = false;
                 }
             }
-            let id: KeyId = (def.id, key.columns.clone(), key.nulls);
+            let id = key_id(def, key);
             match owner.try_lock_keys(KeyLock::Added, &id, &Arc::new(run.without(|row| !is_new[row as usize]))) {
                 Ok(added) => locked.push((id, added)),
                 Err(holder) => return Ok(Attempt::Again(Some(holder))),

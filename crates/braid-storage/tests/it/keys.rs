@@ -1,16 +1,21 @@
 //! Keys: no two rows have the same, whatever transactions do beside each other; random ones against a model.
 
 use std::collections::BTreeSet;
+use std::error::Error;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use arrow::array::{ArrayRef, BinaryViewArray, Float64Array, Int32Array, RecordBatch, StringViewArray};
+use arrow::array::{
+    ArrayRef, AsArray, BinaryViewArray, Float64Array, Int32Array, Int64Array, RecordBatch, StringViewArray,
+};
+use arrow::datatypes::Int64Type;
 use braid_base::{CHUNK_ROWS, ColumnId, Random, SchemaId, TableId};
 use braid_storage::{
-    AlteredRows, Catalog, ColumnDef, ColumnType, Constraints, KeyDef, KeyKind, KeyNulls, Locked, NUMERIC_OID,
-    NUMERIC_TAG, NewTable, Store, StoreError, TableDef, WriteSet,
+    AlteredRows, Catalog, ColumnDef, ColumnType, ComputedKeys, Constraints, KeyDef, KeyEvaluator, KeyForm, KeyKind,
+    KeyMember, KeyNulls, Locked, MemberSource, NUMERIC_OID, NUMERIC_TAG, NewTable, Store, StoreError, TableDef,
+    WriteSet,
 };
 use braid_testing::cases;
 
@@ -28,6 +33,7 @@ fn key(name: &str, columns: &[u16]) -> KeyDef {
         kind: KeyKind::Unique,
         nulls: KeyNulls::Distinct,
         patterns: Vec::new(),
+        form: None,
     }
 }
 
@@ -383,4 +389,113 @@ async fn of_many_writers_of_a_key_one_succeeds() {
     kept.sort_unstable();
     assert_eq!(kept, (0..40).collect::<Vec<_>>());
     assert_eq!(ids_of(&store).await, kept);
+}
+
+/// Keys of ids that are divided by a number: the text of their expression. Other texts, and ids from 1000 on, fail.
+#[derive(Debug)]
+struct Quotients;
+
+impl KeyEvaluator for Quotients {
+    fn evaluate(
+        &self,
+        def: &TableDef,
+        form: &KeyForm,
+        columns: &[(usize, ArrayRef)],
+        (row_count, is_needed): (usize, &dyn Fn(usize) -> bool),
+    ) -> Result<ComputedKeys, Box<dyn Error + Send + Sync>> {
+        let [(0, ids)] = columns else { panic!("the keys of {} read {columns:?}", def.name) };
+        let MemberSource::Expression { text, .. } = &form.members[0].source else { panic!("{form:?}") };
+        let (ids, divisor) = (ids.as_primitive::<Int64Type>(), text.parse::<i64>()?);
+        let mut has_row = Vec::with_capacity(row_count);
+        for row in 0..row_count {
+            if ids.value(row) >= 1000 && is_needed(row) {
+                return Err("1000 or more".into());
+            }
+            has_row.push(ids.value(row) < 1000 && (form.condition.is_none() || ids.value(row) % 2 == 0));
+        }
+        let quotients: Int64Array = ids.unary(|id| id / divisor);
+        Ok(ComputedKeys { members: vec![Arc::new(quotients)], has_row: Some(has_row.into()) })
+    }
+}
+
+fn quotients(divisor: &str, condition: Option<&str>) -> KeyDef {
+    let source = MemberSource::Expression {
+        text: divisor.to_owned(),
+        name: "quotient".to_owned(),
+        column_type: ColumnType::BigInt,
+    };
+    let member = KeyMember { source, descends: false, nulls_first: false, for_patterns: false };
+    let condition = condition.map(str::to_owned);
+    let form = KeyForm { members: vec![member], included: Vec::new(), condition };
+    KeyDef { kind: KeyKind::UniqueIndex, form: Some(Arc::new(form)), ..key("a_quotient", &[0]) }
+}
+
+fn is_same_quotient<T: std::fmt::Debug>(result: Result<T, StoreError>) -> bool {
+    match result {
+        Err(StoreError::DuplicateKey(duplicate)) => duplicate.key == "a_quotient" && duplicate.columns == ["10"],
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn computed_keys_differ_in_all_rows_that_an_index_has() {
+    let temp = tempfile::tempdir().unwrap();
+    let store = open(temp.path()).unwrap();
+    store.set_key_evaluator(Arc::new(Quotients));
+    create(&store, new_table("a"), vec![quotients("10", None), key("a_id_key", &[0])]).await;
+    insert(&store, "a", 10..11).await.unwrap();
+    assert!(is_same_quotient(insert(&store, "a", 19..20).await));
+    assert!(is_same_quotient(insert(&store, "a", 20..22).await));
+    insert(&store, "a", 20..21).await.unwrap();
+    let failed = insert(&store, "a", 1000..1001).await;
+    assert!(matches!(failed, Err(StoreError::KeyExpression { .. })), "{failed:?}");
+    // A second transaction waits for the first, as its key is the same though its id is not.
+    let (mut one, mut other) = (store.write_set(), store.write_set());
+    let view = store.snapshot();
+    add(&mut one, &view, 30..31).await.unwrap();
+    {
+        let waiting = add(&mut other, &view, 39..40);
+        tokio::pin!(waiting);
+        assert!(tokio::time::timeout(SOON, &mut waiting).await.is_err());
+        one.commit().await.unwrap();
+        assert!(is_same_quotient(waiting.await));
+    }
+    // A key that its transaction deletes is free.
+    let mut writes = store.write_set();
+    delete(&store, &mut writes, 10..11).await;
+    add(&mut writes, &store.snapshot(), 11..12).await.unwrap();
+    writes.commit().await.unwrap();
+    drop((store, other, view));
+    let store = open_again(temp.path()).await.unwrap();
+    let unknown = insert(&store, "a", 12..13).await;
+    assert!(matches!(unknown, Err(StoreError::KeyExpression { .. })), "{unknown:?}");
+    store.set_key_evaluator(Arc::new(Quotients));
+    assert!(is_same_quotient(insert(&store, "a", 12..13).await));
+}
+
+#[tokio::test]
+async fn rows_that_fail_an_expression_keep_an_index_away_unless_they_are_deleted() {
+    let temp = tempfile::tempdir().unwrap();
+    let store = open(temp.path()).unwrap();
+    store.set_key_evaluator(Arc::new(Quotients));
+    store.create_table(new_table("a")).await.unwrap();
+    insert(&store, "a", 1000..1001).await.unwrap();
+    insert(&store, "a", 10..14).await.unwrap();
+    let add_index = async |index: KeyDef| {
+        let (mut writes, committed) = (store.write_set(), store.snapshot());
+        let mut def = TableDef::clone(&committed.table("a").unwrap().def);
+        def.keys.push(KeyDef { id: writes.new_relation_id(), ..index });
+        writes.alter_table((&committed, &committed), def, AlteredRows::Checked).await?;
+        writes.commit().await
+    };
+    let failed = add_index(quotients("1", None)).await;
+    assert!(matches!(failed, Err(StoreError::KeyExpression { .. })), "{failed:?}");
+    let mut writes = store.write_set();
+    delete(&store, &mut writes, 1000..1001).await;
+    writes.commit().await.unwrap();
+    assert!(is_same_quotient(add_index(quotients("10", None)).await));
+    // Of 10 and 12, which are even, the quotients by 2 differ; so do not those of 10 and 11.
+    add_index(quotients("2", Some("even"))).await.unwrap();
+    insert(&store, "a", 15..16).await.unwrap();
+    insert(&store, "a", 14..15).await.unwrap();
 }

@@ -3,6 +3,8 @@
 //! A default that is the same for all rows (also `now()`) is computed once, and becomes the value of the new column in rows that are
 //! there: PostgreSQL's fast default. One that may differ from row to row rewrites them.
 
+use std::sync::Arc;
+
 use braid_sql::pg_catalog::key_words::quote_identifier;
 use braid_sql::syntax::column_change;
 use braid_storage::{Scalar, missing_value_of};
@@ -20,6 +22,7 @@ use crate::statement_context::StatementContext;
 use crate::table::Missing;
 use crate::table::check_constraints::with_renamed_column;
 use crate::table::definition::{WrittenConstraints, column_def, default_text};
+use crate::table::index_form::form_with_renamed_column;
 use crate::table::keys::PlainKeys;
 use crate::{EngineError, SqlState};
 
@@ -141,6 +144,11 @@ impl AlteredTable {
         let mut def = self.def.with_renamed_column(from, to).map_err(store_error)?;
         for check in &mut def.checks {
             *check = with_renamed_column(check, from, to)?;
+        }
+        let renamed = self.def.column(from).map(|(id, _)| id);
+        for key in def.keys.iter_mut().filter(|key| renamed.is_some_and(|id| key.columns.contains(&id))) {
+            key.form =
+                key.form.as_ref().map(|form| form_with_renamed_column(form, from, to)).transpose()?.map(Arc::new);
         }
         self.def = def;
         self.rename_in_generations(from, to)

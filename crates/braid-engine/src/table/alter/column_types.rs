@@ -41,6 +41,10 @@ impl AlteredTable {
         let column = column.clone();
         self.cast_generation(context, &before)?;
         self.retype_identity(context, name)?;
+        if self.def.keys.iter().any(|key| key.computed().is_some() && key.columns.contains(&id)) {
+            let message = format!("altering the type of column \"{name}\", which an index of expressions reads");
+            return Err(EngineError::unsupported(format!("{message}, is not supported")));
+        }
         if self.def.unique_keys().any(|key| key.columns.contains(&id)) {
             check_key_type(name, &column)?;
         }

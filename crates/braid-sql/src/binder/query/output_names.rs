@@ -7,7 +7,7 @@ use crate::pg_catalog::pg_catalog;
 use crate::syntax::{ROW, WHOLE_ROW};
 
 /// What PostgreSQL calls a column that nothing names.
-const UNNAMED: &str = "?column?";
+pub(super) const UNNAMED: &str = "?column?";
 
 impl Binder<'_> {
     /// What PostgreSQL calls a column of this expression.

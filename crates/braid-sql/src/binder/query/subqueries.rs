@@ -114,6 +114,12 @@ impl Binder<'_> {
         if self.clause == Clause::Generation {
             return Err(SqlError::unsupported("cannot use subquery in column generation expression"));
         }
+        if self.clause == Clause::IndexExpression {
+            return Err(SqlError::unsupported("cannot use subquery in index expression"));
+        }
+        if self.clause == Clause::IndexPredicate {
+            return Err(SqlError::unsupported("cannot use subquery in index predicate"));
+        }
         if self.scope.is_none() {
             return Err(SqlError::unsupported("subqueries are not supported outside of queries"));
         }

@@ -86,6 +86,7 @@ fn forged_foreign_keys_are_refused() {
         kind: KeyKind::Unique,
         nulls: KeyNulls::Distinct,
         patterns: Vec::new(),
+        form: None,
     }];
     let (own, other) = (ColumnId(1), ColumnId(0));
     def.foreign_keys = vec![Arc::new(foreign_key(21, TableId(1), (&[own], &[other])))];

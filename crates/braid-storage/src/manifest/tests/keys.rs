@@ -1,7 +1,7 @@
 //! Enforced keys.
 
 use super::*;
-use crate::{KeyDef, KeyKind, KeyNulls, is_key_type};
+use crate::{KeyDef, KeyForm, KeyKind, KeyMember, KeyNulls, MemberSource, is_key_type};
 
 /// Keys of a table, with ids behind those of all tables.
 pub(super) fn random_keys(def: &TableDef, random: &mut SeededRandom) -> Vec<KeyDef> {
@@ -19,8 +19,29 @@ pub(super) fn random_keys(def: &TableDef, random: &mut SeededRandom) -> Vec<KeyD
         kind,
         nulls: if random.chance(1, 2) { KeyNulls::Equal } else { KeyNulls::Distinct },
         patterns: if kind == KeyKind::Index && random.chance(1, 2) { patterns.clone() } else { Vec::new() },
+        form: None,
     };
-    primary.into_iter().chain(unique).chain(index).enumerate().map(key).collect()
+    let mut keys: Vec<KeyDef> = primary.into_iter().chain(unique).chain(index).enumerate().map(key).collect();
+    for index in keys.iter_mut().filter(|key| key.kind == KeyKind::Index) {
+        if random.chance(1, 2) {
+            (index.patterns, index.form) = (Vec::new(), Some(Arc::new(random_form(index, random))));
+        }
+    }
+    keys
+}
+
+/// A form of an index of one column.
+fn random_form(index: &KeyDef, random: &mut SeededRandom) -> KeyForm {
+    let expression = || MemberSource::Expression {
+        text: "lower(ä)".to_owned(),
+        name: "lower".to_owned(),
+        column_type: ColumnType::Encoded { type_oid: 1700, modifier: -1 },
+    };
+    let source = if random.chance(1, 2) { MemberSource::Column(index.columns[0]) } else { expression() };
+    let mut flag = || random.chance(1, 2);
+    let member = KeyMember { source, descends: flag(), nulls_first: flag(), for_patterns: flag() };
+    let included = if flag() { index.columns.clone() } else { Vec::new() };
+    KeyForm { members: vec![member], included, condition: flag().then(|| "ä > 0".to_owned()) }
 }
 
 #[test]
@@ -40,6 +61,7 @@ fn forged_keys_are_refused() {
         kind,
         nulls: KeyNulls::Distinct,
         patterns: Vec::new(),
+        form: None,
     };
     def.keys = vec![
         key(20, KeyKind::Primary),
@@ -67,5 +89,29 @@ fn forged_keys_are_refused() {
     refused("a column of a type without order", &|keys| keys[1].columns = vec![ColumnId(1)]);
     refused("patterns of a unique key", &|keys| keys[1].patterns = vec![ColumnId(0)]);
     refused("patterns of another column", &|keys| keys[3].patterns = vec![ColumnId(1)]);
+    let form = |source: MemberSource| KeyForm {
+        members: vec![KeyMember { source, descends: true, nulls_first: false, for_patterns: false }],
+        included: Vec::new(),
+        condition: None,
+    };
+    let column = |id| form(MemberSource::Column(ColumnId(id)));
+    let expression = |text: &str, column_type| {
+        form(MemberSource::Expression { text: text.to_owned(), name: "lower".to_owned(), column_type })
+    };
+    let mut formed = manifest.clone();
+    formed.tables[0].def.keys[3].form = Some(Arc::new(column(0)));
+    formed.tables[0].def.keys[2].form = Some(Arc::new(expression("lower(a)", ColumnType::Text)));
+    assert_eq!(Manifest::decode(&formed.encode()).as_ref(), Ok(&formed));
+    for (what, at, form) in [
+        ("a form of a constraint", 1, column(0)),
+        ("a member that is no column of the index", 3, column(1)),
+        ("a member of no table", 3, column(99)),
+        ("no members", 3, KeyForm { members: Vec::new(), ..column(0) }),
+        ("an included column of no table", 3, KeyForm { included: vec![ColumnId(99)], ..column(0) }),
+        ("an empty expression", 2, expression("", ColumnType::Text)),
+        ("a key of a type without order", 2, expression("age(a)", ColumnType::Interval)),
+    ] {
+        refused(what, &|keys| keys[at].form = Some(Arc::new(form.clone())));
+    }
     refused("another primary key", &|keys| keys[0].columns = vec![ColumnId(1)]);
 }
