@@ -1,8 +1,10 @@
 #!/bin/sh
 # Real clients against the built server: psql, pg_dump, psycopg, ORMs of
-# Python, JDBC. Prints one line for each client and fails with the first.
+# Python, JDBC, clients and ORMs of Go and Node, dbt. Prints one line for each client and fails with the first.
 #
-#   cargo build -p braid-server && tests-clients/run.sh [psql|pg_dump|psycopg|orm|jdbc]...
+#   cargo build -p braid-server && tests-clients/run.sh [psql|pg_dump|psycopg|orm|jdbc|go|node|dbt]...
+#
+# Without names it runs all but dbt, which takes two minutes to fetch and to run.
 #
 # BRAID is the binary (default: the newest of the debug and release builds); BRAID_CLIENTS_DIR keeps what is fetched
 # once (a Python environment with psycopg, the JDBC driver). A client that cannot be had here is named and skipped,
@@ -130,6 +132,39 @@ run_jdbc() {
     echo "jdbc: ok"
 }
 
-for client in ${*:-psql pg_dump psycopg orm jdbc}; do
+run_go() {
+    command -v go >/dev/null || { missing go "it is not installed"; return; }
+    (cd "$here/go" && go build -o "$work/go-client" .) >"$work/go.log" 2>&1 ||
+        { missing go "it cannot build the client: $(tail -n 1 "$work/go.log")"; return; }
+    start go
+    "$work/go-client"
+    stop_server
+    echo "go: ok"
+}
+
+run_node() {
+    command -v npm >/dev/null || { missing node "npm is not installed"; return; }
+    mkdir -p "$cache/node"
+    cp "$here/node/package.json" "$here/node/node_client.mjs" "$cache/node/"
+    (cd "$cache/node" && npm install --silent --no-audit --no-fund) >"$work/npm.log" 2>&1 ||
+        { missing node "npm cannot install the packages: $(tail -n 1 "$work/npm.log")"; return; }
+    start node
+    node "$cache/node/node_client.mjs"
+    stop_server
+    echo "node: ok"
+}
+
+run_dbt() {
+    if [ ! -x "$cache/dbt/bin/dbt" ]; then
+        { python3 -m venv "$cache/dbt" && "$cache/dbt/bin/pip" install --quiet 'dbt-core<1.11' 'dbt-postgres<1.11'; } \
+            >"$work/pip.log" 2>&1 || { missing dbt "pip cannot install it: $(tail -n 1 "$work/pip.log")"; return; }
+    fi
+    start dbt
+    (cd "$work" && DBT="$cache/dbt/bin/dbt" sh "$here/dbt/dbt.sh")
+    stop_server
+    echo "dbt: ok"
+}
+
+for client in ${*:-psql pg_dump psycopg orm jdbc go node}; do
     "run_$client"
 done

@@ -119,6 +119,14 @@ impl EngineError {
         self
     }
 
+    /// The same of a statement that stands within another one: its places are none of the client's text.
+    #[must_use]
+    pub(crate) fn within(mut self, statement: &str) -> Self {
+        self.0.position = None;
+        self.0.context.get_or_insert_with(|| format!("SQL statement \"{statement}\""));
+        self
+    }
+
     /// The same about a text in which so many characters come first.
     #[must_use]
     pub(crate) fn moved_by(mut self, characters: usize) -> Self {

@@ -66,6 +66,7 @@ mod advisory_locks;
 mod arrow_cast;
 mod bound_parameters;
 mod clock;
+mod code_blocks;
 mod comments;
 mod conversion;
 mod copy;

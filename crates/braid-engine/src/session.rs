@@ -24,14 +24,14 @@ use crate::statement::{Command, ObjectChange, SequenceKind, SequenceStatement, T
 use crate::statement_context::{MessageScope, StatementContext};
 use crate::{
     Database, EngineError, Notice, Outcome, ParameterType, ParameterValue, Prepared, Statement, StatementKind,
-    TransactionStatus, comments, copy, dml, enum_types, front_end, maintenance, owners, recall, relocation, schemas,
-    sequences, session_control, table, views,
+    TransactionStatus, code_blocks, comments, copy, dml, enum_types, front_end, maintenance, owners, recall,
+    relocation, schemas, sequences, session_control, table, views,
 };
 
 /// One client's connection: its user, its settings, its transaction block. Cheap to clone and to keep.
 #[derive(Clone)]
 pub struct Session {
-    context: StatementContext,
+    pub(crate) context: StatementContext,
 }
 
 impl Database {
@@ -182,7 +182,7 @@ impl Session {
         Interrupt::new(cancel, self.database().shutdown_token().clone(), timeout_ms)
     }
 
-    async fn dispatch(
+    pub(crate) async fn dispatch(
         &self,
         statement: &Statement,
         params: &BoundParameters,
@@ -218,6 +218,8 @@ impl Session {
                 ObjectChange::Schema(schema) => relocation::set_schema(context, object, schema).await,
             },
             Command::View(view) => views::execute(context, statement, view).await,
+            Command::Do(block) if block.language == "plpgsql" => self.execute_block(&block.code, interrupt).await,
+            Command::Do(block) => Err(code_blocks::no_inline_code(&block.language)),
             Command::CreateTableWithoutData(create) => {
                 table::create_table_as(context, statement, create, table::Rows::None, &BoundParameters::none()).await
             }

@@ -72,6 +72,13 @@ struct Savepoint {
     told: PendingMark,
 }
 
+/// What a transaction can return to without a savepoint.
+#[derive(Debug)]
+pub(crate) struct TransactionMark {
+    writes: Option<WriteSet>,
+    mode: Option<AccessMode>,
+}
+
 /// What the transaction has changed.
 #[derive(Debug)]
 struct OwnWrites {
@@ -276,6 +283,21 @@ impl Transaction {
         writes.iter().for_each(WriteSet::announce_new_types);
         self.writes = writes.map(|set| OwnWrites { set, view: None });
         Ok((settings, told))
+    }
+
+    /// What the transaction is now.
+    pub fn mark(&self) -> TransactionMark {
+        TransactionMark { writes: self.writes.as_ref().map(|own| own.set.clone()), mode: self.mode() }
+    }
+
+    /// Forgets what was changed since the mark.
+    pub fn return_to(&mut self, mark: TransactionMark) {
+        let TransactionMark { writes, mode } = mark;
+        writes.iter().for_each(WriteSet::announce_new_types);
+        self.writes = writes.map(|set| OwnWrites { set, view: None });
+        if let (Some(block), Some(mode)) = (&mut self.block, mode) {
+            block.mode = mode;
+        }
     }
 
     /// The newest savepoint of a name.

@@ -14,6 +14,9 @@ macro_rules! sql_states {
         }
 
         impl SqlState {
+            /// All of them.
+            pub const ALL: &[Self] = &[$(Self::$name,)*];
+
             /// The five characters.
             pub fn code(self) -> &'static str {
                 match self {
@@ -249,6 +252,10 @@ sql_states! {
     IoError = "58030",
     /// No such file.
     UndefinedFile = "58P01",
+    /// RAISE of a code block.
+    RaiseException = "P0001",
+    /// RAISE of nothing, where no error is handled.
+    StackedDiagnosticsOutsideHandler = "0Z002",
     /// Our own bug.
     InternalError = "XX000",
     /// Bytes on disk that are not what was written.

@@ -9,6 +9,7 @@ use sqlparser::tokenizer::{Token, TokenWithSpan};
 use super::comment_statement::CommentStatement;
 use super::constraint_statement::ConstraintStatement;
 use super::copy_statement::{CopyStatement, CopySubject};
+use super::do_statement::DoStatement;
 use super::kind::has_changes_in_with;
 use super::locking_queries::{in_with, locks_rows};
 use super::maintenance_statement::MaintenanceStatement;
@@ -47,6 +48,8 @@ pub(crate) enum Command {
     Comment(CommentStatement),
     /// A statement about views, as read here.
     View(ViewStatement),
+    /// DO, as read here.
+    Do(DoStatement),
 }
 
 impl Command {
@@ -70,6 +73,7 @@ impl Command {
                 parse_execute(parser).map(Self::Sql)
             }
             Keyword::MERGE => parse_merge(parser).map(Self::Sql),
+            Keyword::DO => DoStatement::parse(parser).map(Self::Do),
             Keyword::ABORT => {
                 parser.next_token();
                 let chain = parser.parse_commit_rollback_chain()?;
@@ -151,7 +155,7 @@ impl Command {
             Self::CreateTableOfExecution(create) => create.execution.rewrite(rewrite),
             Self::View(ViewStatement::Create(CreateView { query, .. })) => query.rewrite(rewrite),
             Self::Copy(_) | Self::Prepare(_) | Self::Sequence(_) | Self::View(_) => {}
-            Self::Maintenance(_) | Self::Constraint(_) | Self::Comment(_) | Self::Object(_) => {}
+            Self::Maintenance(_) | Self::Constraint(_) | Self::Comment(_) | Self::Object(_) | Self::Do(_) => {}
         }
     }
 
@@ -163,7 +167,7 @@ impl Command {
             Self::Copy(CopyStatement { subject: CopySubject::Query(query), .. }) => StatementSize::of(&**query),
             Self::CreateTableOfExecution(create) => StatementSize::of(&create.execution),
             Self::View(ViewStatement::Create(CreateView { query, .. })) => StatementSize::of(&**query),
-            Self::Copy(_) | Self::Sequence(_) | Self::View(_) => StatementSize::default(),
+            Self::Copy(_) | Self::Sequence(_) | Self::View(_) | Self::Do(_) => StatementSize::default(),
             Self::Maintenance(_) | Self::Constraint(_) | Self::Comment(_) | Self::Object(_) => StatementSize::default(),
             Self::Prepare(prepare) => {
                 prepare.prepared.as_deref().map_or_else(StatementSize::default, |tree| StatementSize::of(tree))

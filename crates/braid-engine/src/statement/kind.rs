@@ -73,6 +73,8 @@ pub enum StatementKind {
     RefreshView,
     /// COMMENT ON.
     Comment,
+    /// DO.
+    Do,
     /// VACUUM, ANALYZE, CHECKPOINT, LOCK TABLE.
     Maintenance,
     /// SET CONSTRAINTS.
@@ -123,6 +125,7 @@ impl StatementKind {
             Command::View(ViewStatement::Refresh(_)) => Self::RefreshView,
             Command::Maintenance(_) => Self::Maintenance,
             Command::Comment(_) => Self::Comment,
+            Command::Do(_) => Self::Do,
             Command::Object(object) => object.kind(),
             Command::Constraint(ConstraintStatement::Set { .. }) => Self::SetConstraints,
             Command::Constraint(ConstraintStatement::Alter { .. }) => Self::AlterTable,
@@ -201,12 +204,17 @@ impl StatementKind {
 
     /// Whether it reads or writes, so that the characteristics of its transaction are settled.
     pub fn begins_transaction(self) -> bool {
-        self.reads_tables() || self.writes() || self == Self::Execute
+        self.reads_tables() || self.writes() || matches!(self, Self::Execute | Self::Do)
     }
 
     /// Whether it ends a transaction block.
     pub fn ends_transaction(self) -> bool {
         matches!(self, Self::Commit | Self::Rollback)
+    }
+
+    /// Whether it begins or ends a transaction block, or a part of one.
+    pub fn controls_transaction(self) -> bool {
+        self.ends_failure() || matches!(self, Self::Begin | Self::Savepoint)
     }
 
     /// Whether it ends a transaction block, or what has failed in it: all that a failed block still accepts.
@@ -318,6 +326,8 @@ mod tests {
             ("alter view v set schema s", AlterView),
             ("create index on t (a)", CreateIndex),
             ("comment on table t is 'a'", Comment),
+            ("do $$ begin null; end $$", Do),
+            ("DO LANGUAGE plpgsql 'BEGIN END'", Do),
             ("create extension x", Unsupported),
             ("alter table t add column b int", AlterTable),
         ] {

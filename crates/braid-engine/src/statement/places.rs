@@ -3,7 +3,7 @@
 use sqlparser::tokenizer::Location;
 
 /// Places of a text from its beginning to its end, found in one pass.
-pub(super) struct Places<'a> {
+pub(crate) struct Places<'a> {
     sql: &'a str,
     byte: usize,
     line: u64,

@@ -4,8 +4,9 @@ use super::writes::isolation;
 use super::{Message, MessageScope, StatementContext, access_mode_of};
 use crate::clock::read_clock_us;
 use crate::interrupt::to_the_end;
-use crate::settings::Scope;
-use crate::transaction::{AccessMode, BlockEnd, Work, needs_block};
+use crate::notifications::PendingMark;
+use crate::settings::{Scope, SettingValues};
+use crate::transaction::{AccessMode, BlockEnd, TransactionMark, Work, needs_block};
 use crate::{EngineError, SqlState, TransactionStatus};
 
 /// What a block was begun with.
@@ -148,6 +149,20 @@ impl StatementContext {
         state.settings = settings;
         self.notifications().roll_back_to(told);
         Ok(())
+    }
+
+    /// What the transaction is now, with its settings and what it is to tell others.
+    pub fn mark_transaction(&self) -> (TransactionMark, SettingValues, PendingMark) {
+        let state = self.shared.state.lock();
+        (state.transaction.mark(), state.settings.clone(), self.notifications().mark())
+    }
+
+    /// Forgets what the transaction has done since the mark.
+    pub fn return_to_mark(&self, (mark, settings, told): (TransactionMark, SettingValues, PendingMark)) {
+        let mut state = self.shared.state.lock();
+        state.transaction.return_to(mark);
+        state.settings = settings;
+        self.notifications().roll_back_to(told);
     }
 
     /// Checks that a statement called `what` may write.

@@ -159,14 +159,7 @@ impl FormWriter<'_> {
         let bound = IndexExpression::bind(self.context, &self.def, IndexRole::Member, &text)?;
         bound.check_constants(&text)?;
         read.extend(bound.columns());
-        let shown = || format_type(bound.sql_type());
-        let unsupported =
-            || EngineError::unsupported(format!("an index of an expression of type {} is not supported", shown()));
-        let column_type = column_type_of(bound.sql_type()).ok_or_else(unsupported)?;
-        let is_enum = matches!(column_type, ColumnType::Enum(_));
-        if is_enum || self.is_unique && !is_key_type(column_type) {
-            return Err(unsupported());
-        }
+        let column_type = self.type_of(&bound)?;
         // As it is shown: all but functions in parentheses.
         let text = match index_syntax(&text)? {
             Expr::Function(_) => text,
@@ -174,6 +167,19 @@ impl FormWriter<'_> {
         };
         let name = bound.name().to_owned();
         Ok((MemberSource::Expression { text: text.clone(), name, column_type }, text, column_type))
+    }
+
+    /// The type of a member that is an expression.
+    fn type_of(&self, bound: &IndexExpression) -> Result<ColumnType, EngineError> {
+        let unsupported = || {
+            let shown = format_type(bound.sql_type());
+            EngineError::unsupported(format!("an index of an expression of type {shown} is not supported"))
+        };
+        let column_type = column_type_of(bound.sql_type()).ok_or_else(unsupported)?;
+        match matches!(column_type, ColumnType::Enum(_)) || self.is_unique && !is_key_type(column_type) {
+            true => Err(unsupported()),
+            false => Ok(column_type),
+        }
     }
 
     fn condition(&self, syntax: &Expr, read: &mut BTreeSet<usize>) -> Result<String, EngineError> {
@@ -235,6 +241,37 @@ pub(super) fn form_with_renamed_column(form: &KeyForm, from: &str, to: &str) -> 
         }
     }
     form.condition = form.condition.as_deref().map(renamed).transpose()?;
+    Ok(form)
+}
+
+/// The form of an index of a table in which columns have other types.
+///
+/// # Errors
+/// For expressions that are none with these types, and types that keys cannot have.
+pub(super) fn form_with_new_types(
+    context: &StatementContext,
+    def: &TableDef,
+    (form, is_unique): (&KeyForm, bool),
+) -> Result<KeyForm, EngineError> {
+    let writer = FormWriter { context, def: Arc::new(def.clone()), is_unique };
+    let mut form = form.clone();
+    for member in &mut form.members {
+        match &mut member.source {
+            MemberSource::Column(id) => {
+                if let Some(column) = def.column_by_id(*id).filter(|_| is_unique) {
+                    check_key_type(&column.name, column)?;
+                }
+            }
+            MemberSource::Expression { text, column_type, .. } => {
+                let bound = IndexExpression::bind(context, &writer.def, IndexRole::Member, text)?;
+                bound.check_constants(text)?;
+                *column_type = writer.type_of(&bound)?;
+            }
+        }
+    }
+    if let Some(text) = &form.condition {
+        IndexExpression::bind(context, &writer.def, IndexRole::Condition, text)?.check_constants(text)?;
+    }
     Ok(form)
 }
 

@@ -24,6 +24,7 @@
 //! | [`whole_rows`] | `t.*` as an operand |
 //! | [`words`] | words of PostgreSQL's grammar |
 
+mod array_types;
 mod chains;
 mod column_changes;
 mod column_definitions;

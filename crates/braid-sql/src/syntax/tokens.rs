@@ -44,7 +44,8 @@ pub fn postgresql_tokens(tokens: Vec<TokenWithSpan>) -> Result<Vec<TokenWithSpan
         }
         read.push(token)?;
     }
-    let tokens = super::frame_exclusions::in_names(super::spellings::spelt_out(read.done));
+    let tokens =
+        super::frame_exclusions::in_names(super::spellings::spelt_out(super::array_types::as_brackets(read.done)));
     let tokens = super::row_locks::as_names(super::transaction_modes::without_deferrable(tokens));
     let tokens = super::column_changes::as_defaults(super::identity_options::in_order(tokens));
     let tokens = super::table_likes::as_columns(super::set_columns::as_marks(tokens));

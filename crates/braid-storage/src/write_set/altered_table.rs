@@ -13,7 +13,7 @@ use super::table_writes::{Base, TableWrites};
 use crate::catalog::Catalog;
 use crate::store_shared::StoreShared;
 use crate::table_appender::AppendedRows;
-use crate::{StoreError, TableDef, TableVersion};
+use crate::{KeyDef, StoreError, TableDef, TableVersion};
 use futures::future::BoxFuture;
 
 /// What an alteration does with the rows of its table.
@@ -83,7 +83,8 @@ impl WriteSet {
             if are_replaced && let Some(writes) = self.tables.get_mut(&id) {
                 writes.settle(&self.shared).await?;
             }
-            self.check_keys(committed, id, |key| are_replaced || known.keys.iter().all(|old| old.id != key.id)).await
+            let is_known = |key: &KeyDef| known.keys.iter().any(|old| old.id == key.id && old.form == key.form);
+            self.check_keys(committed, id, |key| are_replaced || !is_known(key)).await
         })
     }
 }

@@ -105,7 +105,10 @@ impl AlteredTable {
     /// Whether it gets keys that its rows are not known to differ in, or to refer to.
     pub fn has_new_keys(&self) -> bool {
         !self.unchecked.is_empty()
-            || self.def.unique_keys().any(|key| !self.before.def.keys.iter().any(|known| known.id == key.id))
+            || self.def.unique_keys().any(|key| {
+                let known = self.before.def.keys.iter().find(|known| known.id == key.id);
+                known.is_none_or(|known| known.form != key.form)
+            })
     }
 
     /// RENAME TO.

@@ -3,6 +3,8 @@
 //! Where each value stays what it is, as from `varchar(10)` to `text`, only the definition changes. Otherwise the rows are written again,
 //! with an assignment cast, or with what USING says. So is the column's default: it is cast from the type that it had.
 
+use std::sync::Arc;
+
 use braid_storage::{ColumnDef, ColumnType};
 use sqlparser::ast::{DataType, Expr};
 
@@ -11,6 +13,7 @@ use crate::dml::defaults::{bound_default, default_syntax};
 use crate::front_end::StatementFacts;
 use crate::sql_types::column_type;
 use crate::statement_context::StatementContext;
+use crate::table::index_form::form_with_new_types;
 use crate::table::indexes::pattern_class;
 use crate::table::keys::check_key_type;
 use crate::{EngineError, SqlState};
@@ -41,11 +44,14 @@ impl AlteredTable {
         let column = column.clone();
         self.cast_generation(context, &before)?;
         self.retype_identity(context, name)?;
-        if self.def.keys.iter().any(|key| key.computed().is_some() && key.columns.contains(&id)) {
-            let message = format!("altering the type of column \"{name}\", which an index of expressions reads");
-            return Err(EngineError::unsupported(format!("{message}, is not supported")));
+        let mut keys = self.def.keys.clone();
+        for key in keys.iter_mut().filter(|key| key.columns.contains(&id)) {
+            if let Some(form) = key.computed() {
+                key.form = Some(Arc::new(form_with_new_types(context, &self.def, (form, key.kind.is_unique()))?));
+            }
         }
-        if self.def.unique_keys().any(|key| key.columns.contains(&id)) {
+        self.def.keys = keys;
+        if self.def.unique_keys().any(|key| key.computed().is_none() && key.columns.contains(&id)) {
             check_key_type(name, &column)?;
         }
         if self.def.keys.iter().any(|key| key.patterns.contains(&id)) {

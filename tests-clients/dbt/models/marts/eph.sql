@@ -1,0 +1,2 @@
+{{ config(materialized='ephemeral') }}
+select customer from {{ ref('orders') }}

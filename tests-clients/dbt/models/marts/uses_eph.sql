@@ -1,0 +1,2 @@
+{{ config(materialized='view') }}
+select distinct customer from {{ ref('eph') }}
