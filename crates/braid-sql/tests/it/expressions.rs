@@ -41,7 +41,7 @@ const FILES: &[(&str, usize)] = &[
     ("session", 2),
     ("sizes", 0),
     ("subscripts", 2),
-    ("syntax", 54),
+    ("syntax", 53),
     ("texts", 1),
     ("times", 0),
     ("timestamps", 1),
