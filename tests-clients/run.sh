@@ -1,10 +1,10 @@
 #!/bin/sh
 # Real clients against the built server: psql, pg_dump, psycopg, ORMs of
-# Python, JDBC, clients and ORMs of Go and Node, dbt. Prints one line for each client and fails with the first.
+# Python, JDBC, clients and ORMs of Go and Node, tools of Java, dbt. Prints one line for each client and fails with the first.
 #
-#   cargo build -p braid-server && tests-clients/run.sh [psql|pg_dump|psycopg|orm|jdbc|go|node|dbt]...
+#   cargo build -p braid-server && tests-clients/run.sh [psql|pg_dump|psycopg|orm|jdbc|go|node|java|dbt]...
 #
-# Without names it runs all but dbt, which takes two minutes to fetch and to run.
+# Without names it runs all but java and dbt, which take minutes to fetch and to run.
 #
 # BRAID is the binary (default: the newest of the debug and release builds); BRAID_CLIENTS_DIR keeps what is fetched
 # once (a Python environment with psycopg, the JDBC driver). A client that cannot be had here is named and skipped,
@@ -152,6 +152,22 @@ run_node() {
     node "$cache/node/node_client.mjs"
     stop_server
     echo "node: ok"
+}
+
+run_java() {
+    command -v javac >/dev/null || { missing java "javac is not installed"; return; }
+    if [ ! -d "$cache/java" ]; then
+        mvn -q -f "$here/java/pom.xml" dependency:copy-dependencies "-DoutputDirectory=$cache/java.new" >"$work/mvn.log" 2>&1 ||
+            { missing java "Maven cannot fetch the tools: $(head -n 1 "$work/mvn.log")"; return; }
+        mv "$cache/java.new" "$cache/java"
+    fi
+    mkdir "$work/classes"
+    javac -cp "$cache/java/*" -d "$work/classes" "$here/java/JavaTools.java"
+    start java
+    java -cp "$work/classes:$cache/java/*" JavaTools "$here/java" >"$work/java.log" 2>&1 || { cat "$work/java.log" >&2; exit 1; }
+    grep ': ok$' "$work/java.log"
+    stop_server
+    echo "java: ok"
 }
 
 run_dbt() {

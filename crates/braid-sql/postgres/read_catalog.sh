@@ -32,8 +32,9 @@ table functions "SELECT p.oid, proname AS name, prokind AS kind, provolatile AS 
         CASE WHEN proargmodes IS NOT NULL THEN (SELECT string_agg(o.name || ' ' || t.typname, ',' ORDER BY o.n)
             FROM unnest(proallargtypes, proargmodes, proargnames) WITH ORDINALITY AS o(id, mode, name, n)
             JOIN pg_type t ON t.oid = o.id WHERE o.mode IN ('o', 'b', 't')) END AS columns,
-        CASE WHEN l.lanname IN ('internal', 'c') THEN prosrc END AS symbol
-    FROM pg_proc p JOIN pg_language l ON l.oid = prolang WHERE pronamespace = 'pg_catalog'::regnamespace ORDER BY p.oid"
+        CASE WHEN l.lanname IN ('internal', 'c') THEN prosrc WHEN proname = '_pg_expandarray' THEN proname END AS symbol
+    FROM pg_proc p JOIN pg_language l ON l.oid = prolang
+    WHERE pronamespace = 'pg_catalog'::regnamespace OR proname = '_pg_expandarray' ORDER BY p.oid"
 
 # Transition functions that have no final function return their state.
 table aggregates "SELECT aggfnoid::oid AS function, aggkind AS kind, aggnumdirectargs AS direct_arguments, aggtransfn::oid AS transition,

@@ -5,12 +5,13 @@ use braid_sql::input::time_zones::TimeZone;
 use braid_sql::pg_catalog::TypeId;
 use braid_sql::{SqlType, Value, column_value};
 use sqlparser::ast::{
-    ContextModifier, DateTimeField, Expr, Interval, ObjectName, Reset, Set, UnaryOperator, Value as Literal,
-    ValueWithSpan,
+    ContextModifier, DateTimeField, Expr, Interval, ObjectName, Reset, Set, SetSessionAuthorizationParamKind,
+    UnaryOperator, Value as Literal, ValueWithSpan,
 };
 
 use super::transaction_block::{set_default_transaction, set_transaction};
 use crate::names::fold;
+use crate::owners::check_own_role;
 use crate::settings::{Domain, Scope, SettingValues, definition};
 use crate::statement_context::StatementContext;
 use crate::{EngineError, Outcome, SqlState};
@@ -45,7 +46,18 @@ pub(crate) fn set(context: &StatementContext, set: &Set) -> Result<Outcome, Engi
         Set::SetNamesDefault {} => context.assign_setting("client_encoding", None, Scope::Session)?,
         Set::SetTransaction { modes, snapshot: None, session: false } => set_transaction(context, modes)?,
         Set::SetTransaction { modes, snapshot: None, session: true } => set_default_transaction(context, modes)?,
-        Set::SetRole { role_name: None, .. } => {}
+        Set::SetRole { context_modifier, role_name } => {
+            let scope = match context_modifier {
+                Some(ContextModifier::Local) => Scope::Local,
+                _ => Scope::Session,
+            };
+            let role = role_name.as_ref().map_or_else(|| "none".to_owned(), fold);
+            context.assign_setting("role", Some(&role), scope)?;
+        }
+        Set::SetSessionAuthorization(authorization) => match &authorization.kind {
+            SetSessionAuthorizationParamKind::Default => {}
+            SetSessionAuthorizationParamKind::User(name) => check_own_role(context, &fold(name))?,
+        },
         other => return Err(EngineError::unsupported(format!("{other} is not supported"))),
     }
     Ok(Outcome::done("SET"))

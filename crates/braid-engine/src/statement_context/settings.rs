@@ -6,6 +6,7 @@ use braid_sql::SqlError;
 use braid_sql::functions::SettingChanges;
 
 use super::StatementContext;
+use crate::owners::check_own_role;
 use crate::settings::{Definition, Domain, ProvidedValues, Scope, SettingName, SettingValues, setting_name};
 use crate::{EngineError, SqlState};
 
@@ -55,6 +56,9 @@ impl StatementContext {
         };
         let Some(value) = value else { return self.reset(definition) };
         let canonical = definition.canonical(value)?;
+        if definition.name == "role" && canonical != "none" {
+            check_own_role(self, &canonical)?;
+        }
         match definition.domain {
             Domain::ScanPolicy => return self.set_policy(&canonical),
             Domain::Bytes => {

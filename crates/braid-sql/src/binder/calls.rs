@@ -116,6 +116,10 @@ impl Binder<'_> {
         let (schema, name) = function_name(function)?;
         let place = Place::At(name.span.start);
         let folded = fold(name);
+        if folded == EXPAND_ARRAY && schema.is_none_or(|schema| fold(schema) == "pg_catalog") {
+            let message = format!("function {folded} does not exist");
+            return Err(self.places.mark(SqlError::new(SqlState::UndefinedFunction, message), place));
+        }
         // Names of types that the grammar knows are no names of functions.
         if schema.is_none() && name.quote_style.is_none() && TYPE_WORDS.contains(&folded.as_str()) {
             return Err(unsupported_call(&folded));
@@ -423,6 +427,9 @@ fn spread(arguments: &mut Vec<Expression>) -> Result<(), SqlError> {
     Ok(())
 }
 
+/// The function of the information schema that drivers call.
+const EXPAND_ARRAY: &str = "_pg_expandarray";
+
 fn is_normal_form(word: &Ident) -> bool {
     word.quote_style.is_none() && ["nfc", "nfd", "nfkc", "nfkd"].contains(&fold(word).as_str())
 }
@@ -433,6 +440,9 @@ fn function_name(function: &Function) -> Result<(Option<&Ident>, &Ident), SqlErr
     match &parts[..] {
         [name] if function.name.0.len() == 1 => Ok((None, name)),
         [schema, name] if fold(schema) == "pg_catalog" => Ok((Some(schema), name)),
+        [schema, name] if fold(schema) == "information_schema" && fold(name) == EXPAND_ARRAY => {
+            Ok((Some(schema), name))
+        }
         _ => Err(unsupported_call(&function.name.to_string())),
     }
 }

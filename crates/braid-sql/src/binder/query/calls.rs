@@ -22,8 +22,9 @@ use crate::{SqlError, SqlState, SqlType};
 /// Where a set-returning function may go.
 const LATERAL_HINT: &str = "You might be able to move the set-returning function into a LATERAL FROM item.";
 
-/// Functions that return rows with a key, which is never null.
-const KEYED_ROWS: &[&str] = &["json_each", "json_each_text", "jsonb_each", "jsonb_each_text"];
+/// Functions that return rows with a key, which is never null: the place of its column.
+const KEYED_ROWS: &[(&str, usize)] =
+    &[("json_each", 0), ("json_each_text", 0), ("jsonb_each", 0), ("jsonb_each_text", 0), ("_pg_expandarray", 1)];
 
 impl<'a> Binder<'a> {
     /// The arguments of WITHIN GROUP.
@@ -300,9 +301,13 @@ impl<'a> Binder<'a> {
     ) -> Result<Expression, SqlError> {
         self.clause.check_set().map_err(|error| self.places.mark(error, place))?;
         let is_record = entry.columns.len() > 1;
-        let Some(scope) = self.scope.filter(|_| !is_record || KEYED_ROWS.contains(&entry.name)) else {
+        let key = KEYED_ROWS.iter().find(|(name, _)| *name == entry.name).map(|(_, key)| *key);
+        let Some(scope) = self.scope.filter(|_| !is_record || key.is_some()) else {
             return Err(unsupported_call(entry.name));
         };
+        let element = arguments.first().and_then(|array| pg_catalog().element_of_array(array.sql_type.id));
+        let type_of = |id: TypeId| SqlType::of(element.filter(|_| id.is_polymorphic()).unwrap_or(id));
+        let named: Vec<(&str, SqlType)> = entry.columns.iter().map(|(name, id)| (*name, type_of(*id))).collect();
         let call = set_call(entry, arguments, sql_type)?;
         // Rows come side by side, so that equal calls return equal ones.
         let is_volatile =
@@ -314,7 +319,7 @@ impl<'a> Binder<'a> {
         });
         let columns = same.unwrap_or_else(|| {
             let columns: Vec<ColumnId> = match is_record {
-                true => entry.columns.iter().map(|(name, id)| self.new_column(*name, SqlType::of(*id))).collect(),
+                true => named.iter().map(|(name, sql_type)| self.new_column(*name, *sql_type)).collect(),
                 false => vec![self.new_column(entry.name, sql_type)],
             };
             calls.sets.push(SetFunctionCall::Set { call, columns: columns.clone() });
@@ -323,17 +328,23 @@ impl<'a> Binder<'a> {
         drop(calls);
         match columns[..] {
             [column] => Ok(call_column(column, sql_type, place)),
-            _ => self.keyed_row(entry, &columns, place),
+            _ => self.keyed_row(&named, &columns, key.unwrap_or_default(), place),
         }
     }
 
-    /// The record of a row whose first column is never null. It is null behind the function's last row.
-    fn keyed_row(&self, entry: &FunctionEntry, columns: &[ColumnId], place: Place<'_>) -> Result<Expression, SqlError> {
-        let named = || entry.columns.iter().map(|(name, id)| (*name, SqlType::of(*id)));
-        let fields = named().map(|(name, sql_type)| RecordField { name: name.into(), sql_type }).collect();
-        let values: Vec<Expression> =
-            columns.iter().zip(named()).map(|(column, (_, sql_type))| call_column(*column, sql_type, place)).collect();
-        let is_absent = truth(Node::IsNull(Box::new(values[0].clone())));
+    /// The record of a row whose column `key` is never null. It is null behind the function's last row.
+    fn keyed_row(
+        &self,
+        named: &[(&str, SqlType)],
+        columns: &[ColumnId],
+        key: usize,
+        place: Place<'_>,
+    ) -> Result<Expression, SqlError> {
+        let field = |(name, sql_type): &(&str, SqlType)| RecordField { name: (*name).into(), sql_type: *sql_type };
+        let fields = named.iter().map(field).collect();
+        let value = |(column, (_, sql_type)): (&ColumnId, &(&str, SqlType))| call_column(*column, *sql_type, place);
+        let values: Vec<Expression> = columns.iter().zip(named).map(value).collect();
+        let is_absent = truth(Node::IsNull(Box::new(values[key].clone())));
         let record = self.record(RecordType { fields }, values)?;
         let sql_type = record.sql_type;
         let branches = vec![(is_absent, Expression::constant(Value::Null, sql_type))];
