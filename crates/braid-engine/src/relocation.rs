@@ -1,4 +1,4 @@
-//! Relations in another place: ALTER … SET SCHEMA, and other names of materialized views.
+//! Relations in another place: ALTER … SET SCHEMA, and other names of materialized views and of their columns.
 //!
 //! Keys and the sequences of columns move with their table.
 
@@ -13,6 +13,7 @@ use crate::names::fold;
 use crate::notices::Notice;
 use crate::statement::{CommentObject, CommentedRelation, ObjectStatement};
 use crate::statement_context::StatementContext;
+use crate::table::definition_with_renamed_column;
 use crate::table_names::{Named, named_table, no_permission, no_schema};
 use crate::{EngineError, Outcome, SqlState};
 
@@ -90,6 +91,31 @@ pub(crate) async fn rename_materialized(
     let known = states.1.by_id(view.id).map(|table| TableDef { name, ..(*table.def).clone() });
     let def = known.ok_or_else(|| EngineError::internal("a materialized view without a table"))?;
     place_table(context, states, def).await
+}
+
+/// Gives a column of a materialized view another name; `view` has it already.
+///
+/// # Errors
+/// What commits fail with.
+pub(crate) async fn rename_materialized_column(
+    context: &StatementContext,
+    view: ViewDef,
+    (from, to): (&str, &str),
+) -> Result<(), EngineError> {
+    context.settle_writes().await?;
+    let states = context.states();
+    let known = states.1.by_id(view.id).map(|table| table.def.clone());
+    let known = known.ok_or_else(|| EngineError::internal("a materialized view without a table"))?;
+    let def = definition_with_renamed_column(&known, from, to)?;
+    let change = |writes: &mut WriteSet, seen: &Arc<Catalog>| {
+        writes.change_views(seen, |changes| {
+            changes.put(view);
+            Ok::<_, StoreError>(())
+        })
+    };
+    context.alter_table(&states, (def, AlteredRows::Kept), change).await?;
+    drop(states);
+    context.keep_changes().await
 }
 
 /// What can be in another schema.

@@ -31,7 +31,8 @@ pub(crate) async fn create_index(context: &StatementContext, create: &CreateInde
     let states = context.states();
     let def = match named_table(context, &states.1, &create.table_name)? {
         Named::View(view) if view.is_materialized() => {
-            return Err(EngineError::unsupported("indexes of materialized views are not supported"));
+            let table = states.1.by_id(view.id).map(|table| table.def.clone());
+            table.ok_or_else(|| EngineError::internal("a materialized view without a table"))?
         }
         Named::View(view) => return Err(not_indexed(&view.name, "views")),
         Named::Sequence(known) => return Err(not_indexed(&known.definition.name, "sequences")),

@@ -37,7 +37,7 @@ pub(crate) mod storage_parameters;
 mod truncate;
 
 pub(crate) use crate::table_names::{Missing, Persistence};
-pub(crate) use alter::alter_table;
+pub(crate) use alter::{alter_table, definition_with_renamed_column};
 pub(crate) use constraint_times::change_constraint_times;
 pub(crate) use create::{Rows, create_table, create_table_as};
 pub(crate) use drop::{drop_tables, references_to};

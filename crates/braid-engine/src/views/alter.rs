@@ -22,7 +22,7 @@ pub(super) async fn alter_view(context: &StatementContext, alter: &AlterView) ->
         true => (Wanted::Materialized, "ALTER MATERIALIZED VIEW"),
         false => (Wanted::Plain, "ALTER VIEW"),
     };
-    let is_of_both = matches!(alter.change, ViewChange::Rename(_));
+    let is_of_both = matches!(alter.change, ViewChange::Rename(_) | ViewChange::RenameColumn(..));
     if matches!(alter.change, ViewChange::Unsupported) || alter.is_materialized && !is_of_both {
         let message = format!("this form of {tag} is not supported");
         return Err(EngineError::unsupported(message));
@@ -58,7 +58,7 @@ pub(crate) async fn alter_as_table(
     actions: &[AlterTableOperation],
 ) -> Result<Outcome, EngineError> {
     match (view.is_materialized(), actions) {
-        (false, [AlterTableOperation::RenameColumn { old_column_name: from, new_column_name: to }]) => {
+        (_, [AlterTableOperation::RenameColumn { old_column_name: from, new_column_name: to }]) => {
             change_view(context, view, &ViewChange::RenameColumn(from.clone(), to.clone())).await?;
         }
         (_, [AlterTableOperation::RenameTable { table_name: RenameTableNameKind::To(name) }])
@@ -73,8 +73,15 @@ pub(crate) async fn alter_as_table(
 }
 
 async fn change_view(context: &StatementContext, view: &ViewDef, change: &ViewChange) -> Result<(), EngineError> {
-    if let (true, ViewChange::Rename(name)) = (view.is_materialized(), change) {
-        return relocation::rename_materialized(context, view, fold(name)).await;
+    match change {
+        ViewChange::Rename(name) if view.is_materialized() => {
+            return relocation::rename_materialized(context, view, fold(name)).await;
+        }
+        ViewChange::RenameColumn(from, to) if view.is_materialized() => {
+            let renamed = with_renamed_column(view, from, to)?;
+            return relocation::rename_materialized_column(context, renamed, (&fold(from), &fold(to))).await;
+        }
+        _ => {}
     }
     let change = |changes: &mut ViewChanges<'_>| match change {
         ViewChange::Set(written) => {

@@ -6,9 +6,10 @@
 use std::sync::Arc;
 
 use braid_base::TableId;
+use braid_sql::pg_catalog::key_words::quote_identifier;
 use braid_sql::syntax::{SqlDialect, parser_of};
 use braid_storage::{
-    Catalog, ColumnDef, Constraints, NewTable, StoreError, TableAppender, ViewDef, ViewKind, WriteSet,
+    Catalog, ColumnDef, Constraints, NewTable, StoreError, TableAppender, TableDef, ViewDef, ViewKind, WriteSet,
 };
 use sqlparser::ast::Query;
 
@@ -85,8 +86,9 @@ pub(super) async fn refresh(
     statement: &Statement,
     refresh: &RefreshView,
 ) -> Result<Outcome, EngineError> {
-    if refresh.is_concurrent {
-        return Err(EngineError::unsupported("REFRESH MATERIALIZED VIEW CONCURRENTLY is not supported"));
+    if refresh.is_concurrent && !refresh.with_data {
+        let message = "CONCURRENTLY and WITH NO DATA options cannot be used together";
+        return Err(EngineError::new(SqlState::SyntaxError, message));
     }
     let (wanted, snapshot) = (Wanted::Materialized, context.snapshot());
     let found = found(context, &snapshot, &refresh.name, wanted).map_err(|error| match error.state() {
@@ -98,6 +100,9 @@ pub(super) async fn refresh(
         |(state, missing): (_, String)| EngineError::new(state, missing.replacen("materialized view", "relation", 1));
     let view = found?.map_err(missing)?;
     let table = snapshot.by_id(view.id).ok_or_else(|| EngineError::internal("a materialized view without a table"))?;
+    if refresh.is_concurrent {
+        check_concurrent(context, &view, &table.def)?;
+    }
     let mut appender = context.append(&table.def);
     if refresh.with_data {
         let stored_in = StoredIn::new(&table.def.columns, Vec::new()).with_rows(query_of(&view)?);
@@ -110,6 +115,27 @@ pub(super) async fn refresh(
     };
     context.change_and_add(appender, change).await?;
     Ok(Outcome::done("REFRESH MATERIALIZED VIEW"))
+}
+
+/// Checks that PostgreSQL could refresh a view beside its readers, by a key of its rows. Here every refresh leaves readers alone.
+fn check_concurrent(context: &StatementContext, view: &ViewDef, table: &TableDef) -> Result<(), EngineError> {
+    if view.kind == (ViewKind::Materialized { is_populated: false }) {
+        return Err(EngineError::unsupported(
+            "CONCURRENTLY cannot be used when the materialized view is not populated",
+        ));
+    }
+    let has_key = table.unique_keys().any(|key| key.computed().is_none());
+    match has_key {
+        true => Ok(()),
+        false => {
+            let (schema, name) = (context.schema_name(view.schema), quote_identifier(&view.name));
+            let message =
+                format!("cannot refresh materialized view \"{}.{name}\" concurrently", quote_identifier(&schema));
+            Err(EngineError::new(SqlState::ObjectNotInPrerequisiteState, message).with_hint(
+                "Create a unique index with no WHERE clause on one or more columns of the materialized view.",
+            ))
+        }
+    }
 }
 
 /// The table of a materialized view, of the columns of its query.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use braid_sql::pg_catalog::key_words::quote_identifier;
 use braid_sql::syntax::column_change;
-use braid_storage::{Scalar, missing_value_of};
+use braid_storage::{Scalar, TableDef, missing_value_of};
 use sqlparser::ast::{AlterColumnOperation, ColumnDef as SqlColumn, Expr};
 
 use super::altered_table::{AlteredTable, NewValues, store_error};
@@ -91,7 +91,7 @@ impl AlteredTable {
             return Ok(OldRows::Computed(Box::new(syntax)));
         }
         let nullable = braid_storage::ColumnDef { nullable: true, ..column.clone() };
-        let def = braid_storage::TableDef {
+        let def = TableDef {
             columns: vec![nullable],
             primary_key: Vec::new(),
             keys: Vec::new(),
@@ -141,16 +141,7 @@ impl AlteredTable {
             return Err(EngineError::new(SqlState::UndefinedColumn, format!("column \"{from}\" does not exist")));
         }
         check_name(to)?;
-        let mut def = self.def.with_renamed_column(from, to).map_err(store_error)?;
-        for check in &mut def.checks {
-            *check = with_renamed_column(check, from, to)?;
-        }
-        let renamed = self.def.column(from).map(|(id, _)| id);
-        for key in def.keys.iter_mut().filter(|key| renamed.is_some_and(|id| key.columns.contains(&id))) {
-            key.form =
-                key.form.as_ref().map(|form| form_with_renamed_column(form, from, to)).transpose()?.map(Arc::new);
-        }
-        self.def = def;
+        self.def = definition_with_renamed_column(&self.def, from, to)?;
         self.rename_in_generations(from, to)
     }
 
@@ -230,4 +221,20 @@ fn check_name(name: &str) -> Result<(), EngineError> {
         return Err(EngineError::new(SqlState::DuplicateColumn, message));
     }
     Ok(())
+}
+
+/// A definition in which a column has another name, also in the texts of constraints and indexes; not in those of generated columns.
+///
+/// # Errors
+/// For a column that there is not, and a name that is taken.
+pub(crate) fn definition_with_renamed_column(known: &TableDef, from: &str, to: &str) -> Result<TableDef, EngineError> {
+    let mut def = known.with_renamed_column(from, to).map_err(store_error)?;
+    for check in &mut def.checks {
+        *check = with_renamed_column(check, from, to)?;
+    }
+    let renamed = known.column(from).map(|(id, _)| id);
+    for key in def.keys.iter_mut().filter(|key| renamed.is_some_and(|id| key.columns.contains(&id))) {
+        key.form = key.form.as_ref().map(|form| form_with_renamed_column(form, from, to)).transpose()?.map(Arc::new);
+    }
+    Ok(def)
 }

@@ -46,6 +46,7 @@ use crate::statement_context::StatementContext;
 use crate::table_names::{Named, named_table};
 use crate::{EngineError, Outcome, SqlState, Statement};
 use altered_table::AlteredTable;
+pub(crate) use column_actions::definition_with_renamed_column;
 use foreign_keys::{check_references, lock_references};
 use other_relations::alter_other;
 use own_sequences::alter_sequences;
