@@ -13,7 +13,7 @@
 use braid_sql::syntax::walk::{Rewrite, Tree};
 use sqlparser::ast::{
     Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, ObjectName, ObjectNamePart, Query, Value,
-    ValueWithSpan,
+    Value as Literal, ValueWithSpan,
 };
 use sqlparser::dialect::PostgreSqlDialect;
 use sqlparser::parser::Parser;
@@ -240,6 +240,12 @@ const FUNCTIONS: &[CatalogFunction] = &[
         &["oid", "boolean"],
         "CASE WHEN called.a2 IS NOT NULL THEN pg_get_viewdef(called.a1) END",
     ),
+    function("pg_get_viewdef", &["text"], "pg_get_viewdef(CAST(CAST(called.a1 AS regclass) AS oid))"),
+    function(
+        "pg_get_viewdef",
+        &["text", "boolean"],
+        "CASE WHEN called.a2 IS NOT NULL THEN pg_get_viewdef(CAST(CAST(called.a1 AS regclass) AS oid)) END",
+    ),
     function(
         "pg_my_temp_schema",
         &[],
@@ -341,7 +347,16 @@ fn catalog_call(expression: &Expr) -> Option<(&'static CatalogFunction, Vec<Expr
     let arguments: Option<Vec<Expr>> = list.args.iter().map(positional).collect();
     let arguments = arguments.filter(|_| is_plain)?;
     let is_called = |function: &&CatalogFunction| function.name == name && function.arguments.len() == arguments.len();
-    Some((FUNCTIONS.iter().find(is_called)?, arguments))
+    // Of a string PostgreSQL takes the function of texts, if there is one.
+    let is_string = |argument: &Expr| match argument {
+        Expr::Value(value) => matches!(value.value, Literal::SingleQuotedString(_)),
+        _ => false,
+    };
+    let of_text = arguments.first().is_some_and(is_string);
+    let fits = |function: &&CatalogFunction| (function.arguments.first() == Some(&"text")) == of_text;
+    let mut called = FUNCTIONS.iter().filter(is_called);
+    let function = called.clone().find(fits).or_else(|| called.next())?;
+    Some((function, arguments))
 }
 
 fn positional(argument: &FunctionArg) -> Option<Expr> {
