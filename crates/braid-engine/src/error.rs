@@ -119,10 +119,17 @@ impl EngineError {
         self
     }
 
+    /// The same of a part of a statement that was parsed by itself.
+    #[must_use]
+    pub(crate) fn without_position(mut self) -> Self {
+        self.0.position = None;
+        self
+    }
+
     /// The same of a statement that stands within another one: its places are none of the client's text.
     #[must_use]
     pub(crate) fn within(mut self, statement: &str) -> Self {
-        self.0.position = None;
+        self = self.without_position();
         self.0.context.get_or_insert_with(|| format!("SQL statement \"{statement}\""));
         self
     }

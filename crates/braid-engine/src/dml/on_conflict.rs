@@ -14,6 +14,7 @@ use arrow::compute::{concat_batches, take_record_batch};
 use arrow::datatypes::{Int64Type, Schema};
 use arrow::record_batch::RecordBatch;
 use braid_base::CHUNK_ROWS;
+use braid_sql::syntax::conflict_target;
 use braid_storage::{
     Catalog, ColumnDef, ColumnType, KeyDef, KeyLookup, PRIVATE_CHUNKS, RowId, TableAppender, TableDef,
 };
@@ -33,6 +34,7 @@ use crate::front_end::{
 use crate::names::fold;
 use crate::statement_context::StatementContext;
 use crate::statement_limits::StatementSize;
+use crate::table::inferred_indexes::inferred_keys;
 use crate::{EngineError, SqlState};
 use braid_sql::SqlType;
 use braid_sql::syntax::WHOLE_ROW;
@@ -85,7 +87,7 @@ impl Conflicts {
             return Err(EngineError::unsupported("INSERT … ON DUPLICATE KEY is not supported"));
         };
         let arbiters = match (conflict_target, action) {
-            (Some(target), _) => arbiters(def, target)?,
+            (Some(target), _) => arbiters(context, def, target)?,
             (None, OnConflictAction::DoNothing) => def.unique_keys().cloned().collect(),
             (None, OnConflictAction::DoUpdate(_)) => {
                 let message = "ON CONFLICT DO UPDATE requires inference specification or constraint name";
@@ -429,7 +431,11 @@ fn has_row_argument(arguments: &FunctionArguments) -> bool {
 }
 
 /// The keys that a conflict target means.
-fn arbiters(def: &TableDef, target: &ConflictTarget) -> Result<Vec<KeyDef>, EngineError> {
+fn arbiters(context: &StatementContext, def: &TableDef, target: &ConflictTarget) -> Result<Vec<KeyDef>, EngineError> {
+    let unmatched = || {
+        let message = "there is no unique or exclusion constraint matching the ON CONFLICT specification";
+        EngineError::new(SqlState::InvalidColumnReference, message)
+    };
     match target {
         ConflictTarget::OnConstraint(name) => {
             let name = name.0.last().and_then(|part| part.as_ident()).map(fold).unwrap_or_default();
@@ -439,6 +445,9 @@ fn arbiters(def: &TableDef, target: &ConflictTarget) -> Result<Vec<KeyDef>, Engi
             };
             let key = def.key(&name).filter(|key| key.kind.is_constraint());
             Ok(vec![key.ok_or_else(unknown)?.clone()])
+        }
+        ConflictTarget::Columns(names) if let Some(text) = conflict_target(names) => {
+            Some(inferred_keys(context, def, text)?).filter(|keys| !keys.is_empty()).ok_or_else(unmatched)
         }
         ConflictTarget::Columns(names) => {
             let mut columns = HashSet::new();
@@ -455,10 +464,7 @@ fn arbiters(def: &TableDef, target: &ConflictTarget) -> Result<Vec<KeyDef>, Engi
             let keys: Vec<KeyDef> = def.unique_keys().filter(is_meant).cloned().collect();
             match keys.is_empty() {
                 false => Ok(keys),
-                true => Err(EngineError::new(
-                    SqlState::InvalidColumnReference,
-                    "there is no unique or exclusion constraint matching the ON CONFLICT specification",
-                )),
+                true => Err(unmatched()),
             }
         }
     }

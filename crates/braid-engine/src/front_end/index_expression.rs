@@ -13,7 +13,7 @@ use braid_sql::binder::Statement as BoundStatement;
 use braid_sql::binder::precedence::rebind_all;
 use braid_sql::functions::SessionFacts;
 use braid_sql::tables::NoTables;
-use braid_sql::{Evaluation, SqlError, SqlState, SqlType, Value};
+use braid_sql::{Evaluation, Expression, SqlError, SqlState, SqlType, Value};
 use braid_storage::TableDef;
 use sqlparser::ast::Expr;
 use sqlparser::parser::Parser;
@@ -131,6 +131,27 @@ impl IndexExpression {
         });
         Ok(values?)
     }
+}
+
+/// Expressions over the rows of a table, of which `text` was parsed, so that they can be compared with each other.
+///
+/// # Errors
+/// Those of the expressions; 54001 if they are too large.
+pub(crate) fn comparable_expressions(
+    context: &StatementContext,
+    def: &TableDef,
+    text: &str,
+    syntax: &[Expr],
+) -> Result<Vec<Expression>, EngineError> {
+    let sizes: Vec<StatementSize> = syntax.iter().map(|syntax| StatementSize::of(syntax)).collect();
+    sizes.iter().try_for_each(|size| size.check_for_planning())?;
+    let entry = entry_of(&context.schema_name(def.schema), def);
+    let bound = on_deep_stack(sizes.iter().map(|size| size.expressions).sum(), || {
+        let mut syntax = syntax.to_vec();
+        syntax.iter_mut().for_each(|syntax| rebind_all(syntax));
+        BoundStatement::new(text, &StatementFacts::of(context), &NoTables).binder().index_expressions(&syntax, &entry)
+    });
+    Ok(bound?)
 }
 
 fn bound(

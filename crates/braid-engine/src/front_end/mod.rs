@@ -60,7 +60,7 @@ use crate::statement_limits::StatementSize;
 use crate::{EngineError, Outcome, ParameterType, Prepared, Statement};
 pub(crate) use assigned_expression::{Assigned, AssignedExpression};
 pub(crate) use executed_arguments::ExecutedArguments;
-pub(crate) use index_expression::{IndexExpression, IndexRole, index_syntax};
+pub(crate) use index_expression::{IndexExpression, IndexRole, comparable_expressions, index_syntax};
 pub(crate) use locked_query::{LockedQuery, LockedSyntax};
 use operator_query::QuerySource;
 pub(crate) use operator_query::{

@@ -48,7 +48,8 @@ pub fn postgresql_tokens(tokens: Vec<TokenWithSpan>) -> Result<Vec<TokenWithSpan
         super::frame_exclusions::in_names(super::spellings::spelt_out(super::array_types::as_brackets(read.done)));
     let tokens = super::row_locks::as_names(super::transaction_modes::without_deferrable(tokens));
     let tokens = super::column_changes::as_defaults(super::identity_options::in_order(tokens));
-    let tokens = super::table_likes::as_columns(super::set_columns::as_marks(tokens));
+    let tokens =
+        super::table_likes::as_columns(super::set_columns::as_marks(super::conflict_targets::as_marks(tokens)));
     let tokens = super::samples::as_calls(super::column_definitions::with_names(tokens));
     let tokens = super::rows_from::as_calls(super::fetch_counts::as_limits(tokens));
     Ok(super::joins::in_parentheses(super::whole_rows::as_columns(tokens)))

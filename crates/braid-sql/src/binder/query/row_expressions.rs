@@ -95,6 +95,16 @@ impl Binder<'_> {
         Ok((RowExpression { columns: columns_read(&expression, &scope), expression }, name))
     }
 
+    /// Expressions over the rows of a table, which can be compared with each other.
+    ///
+    /// # Errors
+    /// Those of the expressions.
+    pub fn index_expressions(&self, syntax: &[Expr], table: &TableEntry) -> Result<Vec<Expression>, SqlError> {
+        let scope = self.scope_of_row(table);
+        let binder = self.in_scope(&scope, Clause::IndexExpression);
+        syntax.iter().map(|syntax| binder.expression(syntax)).collect()
+    }
+
     /// The condition of an index over the rows of a table.
     ///
     /// # Errors
