@@ -174,7 +174,7 @@ REPLACED = {
     r"pg_get_indexdef": "(SELECT format('CREATE %sINDEX %I ON %I.%I USING btree (%s)%s', CASE WHEN indexed.indisunique THEN 'UNIQUE ' ELSE ''"
     " END, named.relname, spaced.nspname, base.relname, (SELECT string_agg(CASE WHEN keyed.attnum > indexed.indnkeyatts OR"
     " indexed.indkey[keyed.attnum - 1] <> 0 THEN quote_ident(keyed.attname) ELSE split_part(CAST(indexed.indexprs AS text),"
-    " CHR(10), CAST((SELECT count(*) FROM generate_series(0, keyed.attnum - 1) places(at) WHERE indexed.indkey[places.at] = 0)"
+    " CHR(1), CAST((SELECT count(*) FROM generate_series(0, keyed.attnum - 1) places(at) WHERE indexed.indkey[places.at] = 0)"
     " AS integer)) END || coalesce((SELECT ' ' || quote_ident(class.opcname) FROM pg_opclass class WHERE class.oid ="
     " indexed.indclass[keyed.attnum - 1] AND NOT class.opcdefault), '') || CASE indexed.indoption[keyed.attnum - 1] WHEN 1"
     " THEN ' DESC NULLS LAST' WHEN 2 THEN ' NULLS FIRST' WHEN 3 THEN ' DESC' ELSE '' END, ', ' ORDER BY keyed.attnum) FROM"

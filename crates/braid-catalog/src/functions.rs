@@ -31,12 +31,12 @@ const fn function(name: &'static str, arguments: &'static [&'static str], result
     CatalogFunction { name, arguments, result }
 }
 
-/// A member of an index: a column, or an expression, of which `pg_index.indexprs` has each in a line.
+/// A member of an index: a column, or an expression, which `pg_index.indexprs` divides by a character that SQL has not.
 macro_rules! index_member {
     () => {
         "CASE
             WHEN keyed.attnum > indexed.indnkeyatts OR indexed.indkey[keyed.attnum - 1] <> 0 THEN quote_ident(keyed.attname)
-            ELSE split_part(CAST(indexed.indexprs AS text), CHR(10), CAST((SELECT count(*)
+            ELSE split_part(CAST(indexed.indexprs AS text), CHR(1), CAST((SELECT count(*)
                 FROM generate_series(0, keyed.attnum - 1) places(at) WHERE indexed.indkey[places.at] = 0) AS integer)) END"
     };
 }
@@ -121,7 +121,7 @@ const FUNCTIONS: &[CatalogFunction] = &[
         "pg_get_expr",
         &["pg_node_tree", "oid"],
         "CASE WHEN called.a2 = 0 OR EXISTS (SELECT 1 FROM pg_catalog.pg_class named WHERE named.oid = called.a2)
-            THEN CAST(called.a1 AS text) END",
+            THEN replace(CAST(called.a1 AS text), CHR(1), ', ') END",
     ),
     function(
         "pg_get_expr",

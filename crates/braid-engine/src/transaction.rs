@@ -188,6 +188,11 @@ impl Transaction {
                 Err(EngineError::new(SqlState::ActiveTransaction, message))
             }
             Some(block) => {
+                let is_within = block.savepoints.last().is_some_and(|point| point.mode == AccessMode::ReadOnly);
+                if block.mode == AccessMode::ReadOnly && is_within {
+                    let message = "cannot set transaction read-write mode inside a read-only transaction";
+                    return Err(EngineError::new(SqlState::ActiveTransaction, message));
+                }
                 block.mode = AccessMode::ReadWrite;
                 Ok(())
             }
@@ -288,6 +293,13 @@ impl Transaction {
     /// What the transaction is now.
     pub fn mark(&self) -> TransactionMark {
         TransactionMark { writes: self.writes.as_ref().map(|own| own.set.clone()), mode: self.mode() }
+    }
+
+    /// What the block may do is what it was at the mark; returns that, if it has changed.
+    pub fn return_to_mode_of(&mut self, mark: &TransactionMark) -> Option<AccessMode> {
+        let (block, mode) = (self.block.as_mut()?, mark.mode?);
+        let before = std::mem::replace(&mut block.mode, mode);
+        (before != mode).then_some(mode)
     }
 
     /// Forgets what was changed since the mark.

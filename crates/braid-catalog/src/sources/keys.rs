@@ -236,20 +236,15 @@ fn index_of(key: &ShownKey<'_>) -> NamedRow {
         ("indclass", vector(TypeId::OID, classes)),
         ("indoption", vector(TypeId::INT2, members.iter().map(|member| Value::Int2(member.option)).collect())),
     ];
-    // SQL in place of PostgreSQL's expression trees, of each expression a line.
-    let expressions: Vec<String> = members.iter().filter_map(|member| member.text).map(in_one_line).collect();
+    // SQL in place of PostgreSQL's expression trees, with a character between them that no expression has.
+    let expressions: Vec<&str> = members.iter().filter_map(|member| member.text).collect();
     if !expressions.is_empty() {
-        row.push(("indexprs", text(&expressions.join("\n"))));
+        row.push(("indexprs", text(&expressions.join("\u{1}"))));
     }
     if let Some(condition) = key.form.and_then(|form| form.condition.as_deref()) {
         row.push(("indpred", text(condition)));
     }
     row
-}
-
-/// A text without line breaks, which stand between texts.
-fn in_one_line(text: &str) -> String {
-    text.replace('\n', " ")
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! The conditions of EXCEPTION WHEN: names of errors, SQLSTATEs, and OTHERS.
 
+use super::condition_names::CONDITION_NAMES;
 use crate::{EngineError, SqlState};
 
 /// What a handler is for.
@@ -7,48 +8,11 @@ use crate::{EngineError, SqlState};
 pub(super) enum Condition {
     /// OTHERS: all errors but a cancellation.
     Others,
+    /// Errors of a name.
+    Name(&'static str),
     /// One SQLSTATE, or all of a class that ends in `000`.
     State(String),
 }
-
-/// PostgreSQL's names of errors that have other SQLSTATEs than those that Braid answers.
-const OTHER_NAMES: [(&str, &str); 22] = [
-    ("ambiguous_function", "42725"),
-    ("assert_failure", "P0004"),
-    ("connection_exception", "08000"),
-    ("connection_failure", "08006"),
-    ("datatype_mismatch", "42804"),
-    ("duplicate_alias", "42712"),
-    ("duplicate_database", "42P04"),
-    ("duplicate_function", "42723"),
-    ("exclusion_violation", "23P01"),
-    ("external_routine_exception", "38000"),
-    ("insufficient_resources", "53000"),
-    ("integrity_constraint_violation", "23000"),
-    ("invalid_authorization_specification", "28000"),
-    ("invalid_password", "28P01"),
-    ("no_data_found", "P0002"),
-    ("operator_intervention", "57000"),
-    ("plpgsql_error", "P0000"),
-    ("restrict_violation", "23001"),
-    ("too_many_connections", "53300"),
-    ("too_many_rows", "P0003"),
-    ("transaction_rollback", "40000"),
-    ("undefined_file", "58P01"),
-];
-
-/// PostgreSQL's names where those of [`SqlState`] differ.
-const RENAMED: [(&str, SqlState); 9] = [
-    ("active_sql_transaction", SqlState::ActiveTransaction),
-    ("in_failed_sql_transaction", SqlState::InFailedTransaction),
-    ("io_error", SqlState::IoError),
-    ("no_active_sql_transaction", SqlState::NoActiveTransaction),
-    ("numeric_value_out_of_range", SqlState::NumericOutOfRange),
-    ("read_only_sql_transaction", SqlState::ReadOnlyTransaction),
-    ("string_data_right_truncation", SqlState::StringRightTruncation),
-    ("syntax_error", SqlState::SyntaxError),
-    ("syntax_error_or_access_rule_violation", SqlState::InvalidStatement),
-];
 
 impl Condition {
     /// The condition of a name.
@@ -59,14 +23,12 @@ impl Condition {
         if name == "others" {
             return Ok(Self::Others);
         }
-        let renamed = RENAMED.iter().find(|(known, _)| *known == name).map(|(_, state)| state.code());
-        let other = OTHER_NAMES.iter().find(|(known, _)| *known == name).map(|(_, code)| *code);
-        let own = || SqlState::ALL.iter().find(|state| in_words(state) == name).map(|state| state.code());
         let unknown = || {
             let message = format!("unrecognized exception condition \"{name}\"");
             EngineError::new(SqlState::UndefinedObject, message)
         };
-        renamed.or(other).or_else(own).map(|code| Self::State(code.to_owned())).ok_or_else(unknown)
+        let known = CONDITION_NAMES.iter().map(|(known, _)| *known).find(|known| *known == name);
+        known.map(Self::Name).ok_or_else(unknown)
     }
 
     /// Whether a handler with this condition is for an error.
@@ -74,21 +36,15 @@ impl Condition {
         let code = error.state().code();
         match self {
             Self::Others => error.state() != SqlState::QueryCanceled,
-            Self::State(wanted) => code == wanted || wanted.ends_with("000") && code[..2] == wanted[..2],
+            Self::Name(wanted) => CONDITION_NAMES.iter().any(|(name, state)| name == wanted && is_of(code, state)),
+            Self::State(wanted) => is_of(code, wanted),
         }
     }
 }
 
-/// `unique_violation`
-fn in_words(state: &SqlState) -> String {
-    let mut words = String::new();
-    for letter in format!("{state:?}").chars() {
-        if letter.is_ascii_uppercase() && !words.is_empty() {
-            words.push('_');
-        }
-        words.push(letter.to_ascii_lowercase());
-    }
-    words
+/// Whether an error with this SQLSTATE is one of these: the same, or one of its class.
+fn is_of(code: &str, wanted: &str) -> bool {
+    code == wanted || wanted.ends_with("000") && code[..2] == wanted[..2]
 }
 
 #[cfg(test)]
@@ -123,7 +79,11 @@ mod tests {
             ("string_data_right_truncation", "22001"),
             ("query_canceled", "57014"),
         ] {
-            assert_eq!(Condition::named(name).unwrap(), Condition::State(code.to_owned()), "{name}");
+            let state = SqlState::ALL.iter().find(|state| state.code() == code);
+            let Some(state) = state else { continue };
+            let condition = Condition::named(name).unwrap();
+            assert!(condition.fits(&EngineError::new(*state, "failed")), "{name}");
+            assert_eq!(condition.fits(&EngineError::new(SqlState::SyntaxError, "failed")), code == "42601", "{name}");
         }
         assert_eq!(Condition::named("no_such").unwrap_err().sqlstate(), "42704");
     }

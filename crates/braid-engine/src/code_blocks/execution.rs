@@ -6,9 +6,10 @@ use arrow::compute::cast;
 use arrow::datatypes::DataType;
 use futures::StreamExt;
 use futures::future::BoxFuture;
+use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, Tokenizer};
 
-use super::syntax::{self, Block, Raise, Step};
+use super::syntax::{self, Block, Level, Raise, Step};
 use braid_sql::functions::strings::quoting::quote_literal;
 
 use crate::bound_parameters::BoundParameters;
@@ -16,6 +17,7 @@ use crate::interrupt::Interrupt;
 use crate::notices::Notice;
 use crate::session::Session;
 use crate::statement::{Command, MaintenanceStatement, Places, SqlDialect};
+use crate::statement_context::StatementContext;
 use crate::transaction::BlockEnd;
 use crate::{EngineError, Outcome, SqlState, Statement, StatementKind};
 
@@ -32,16 +34,26 @@ impl Session {
             return Ok(Outcome::done("DO"));
         }
         self.context.begin_block(self.context.default_access_mode());
-        match run.block(&block, None).await {
-            Ok(()) => {
-                let end = self.context.commit_block().await?;
-                debug_assert_eq!(end, BlockEnd::Committed, "the block of a DO is open until its end");
-                Ok(Outcome::done("DO"))
-            }
-            Err(error) => {
-                self.context.roll_back_block();
-                Err(error)
-            }
+        let mut open = OpenBlock { context: &self.context, is_open: true };
+        self.context.begin_statement(StatementKind::Do)?;
+        run.block(&block, None).await?;
+        let end = self.context.commit_block().await;
+        open.is_open = false;
+        debug_assert!(!matches!(end, Ok(end) if end != BlockEnd::Committed), "the block of a DO is open until its end");
+        end.map(|_| Outcome::done("DO"))
+    }
+}
+
+/// The transaction of a DO, which is rolled back if it fails, and if it is cancelled.
+struct OpenBlock<'a> {
+    context: &'a StatementContext,
+    is_open: bool,
+}
+
+impl Drop for OpenBlock<'_> {
+    fn drop(&mut self) {
+        if self.is_open {
+            self.context.roll_back_block();
         }
     }
 }
@@ -65,12 +77,14 @@ impl BlockRun<'_> {
             }
             let context = &self.session.context;
             let mark = context.mark_transaction();
-            let Err(error) = self.steps(&block.steps, handled).await else { return Ok(()) };
+            let Err(error) = self.steps(&block.steps, handled).await else { return context.release_mark(mark) };
             let is_meant =
                 |handler: &&syntax::Handler| handler.conditions.iter().any(|condition| condition.fits(&error));
             let Some(handler) = block.handlers.iter().find(is_meant) else { return Err(error) };
             context.return_to_mark(mark);
-            self.steps(&handler.steps, Some(&error)).await
+            let mark = context.mark_transaction();
+            self.steps(&handler.steps, Some(&error)).await?;
+            context.release_mark(mark)
         })
     }
 
@@ -85,7 +99,7 @@ impl BlockRun<'_> {
                     let text = text.ok_or_else(|| {
                         EngineError::new(SqlState::NullValueNotAllowed, "query string argument of EXECUTE is null")
                     })?;
-                    self.run(&text, Wanted::Rows).await?;
+                    self.execute(&text).await.map_err(|error| error.within(&text))?;
                 }
                 Step::Raise(raise) => self.raise(raise, handled).await?,
                 Step::Block(block) => self.block(block, handled).await?,
@@ -114,7 +128,27 @@ impl BlockRun<'_> {
         let (Some(statement), true) = (statements.pop(), statements.is_empty()) else {
             return Err(EngineError::new(SqlState::SyntaxError, "a statement of a block is one of SQL"));
         };
-        match self.outcome(&statement).await? {
+        if let Some(variable) = variable_of_into(&statement) {
+            let message = format!("\"{variable}\" is not a known variable");
+            return Err(EngineError::new(SqlState::SyntaxError, message));
+        }
+        self.run_statement(&statement, wanted).await
+    }
+
+    /// EXECUTE: runs the statements of a text.
+    async fn execute(&self, text: &str) -> Result<(), EngineError> {
+        for statement in Statement::parse(text)? {
+            if variable_of_into(&statement).is_some() {
+                return Err(EngineError::unsupported("EXECUTE of SELECT ... INTO is not implemented")
+                    .with_hint("You might want to use EXECUTE ... INTO or EXECUTE CREATE TABLE ... AS instead."));
+            }
+            self.run_statement(&statement, Wanted::Rows).await?;
+        }
+        Ok(())
+    }
+
+    async fn run_statement(&self, statement: &Statement, wanted: Wanted) -> Result<(), EngineError> {
+        match self.outcome(statement).await? {
             Outcome::Done { .. } => Ok(()),
             Outcome::Rows { .. } if wanted == Wanted::NoRows => {
                 Err(EngineError::new(SqlState::SyntaxError, "query has no destination for result data")
@@ -150,12 +184,15 @@ impl BlockRun<'_> {
 
     async fn is_true(&self, condition: &str, handled: Option<&EngineError>) -> Result<bool, EngineError> {
         let value = self.value(&format!("CAST(({condition}) AS boolean)"), handled).await?;
-        Ok(value.as_deref() == Some("true"))
+        Ok(value.as_deref() == Some("t"))
     }
 
     /// The value of an expression as text.
     async fn value(&self, expression: &str, handled: Option<&EngineError>) -> Result<Option<String>, EngineError> {
-        let query = format!("SELECT CAST(({}) AS text)", with_error(expression, handled));
+        // As clients get it, which CAST does not always give: 't' for true, and the blanks of a character(n).
+        let expression = with_error(expression, handled);
+        let query =
+            format!("SELECT CASE WHEN q.v IS NOT NULL THEN concat(q.v) END FROM (SELECT ({expression})) AS q(v)");
         self.only_value(&query).await.map_err(|error| error.within(&query))
     }
 
@@ -203,13 +240,15 @@ impl BlockRun<'_> {
                 (letter, _) => message.push(letter),
             }
         }
-        match raise.severity {
-            None => Err(EngineError::new(SqlState::RaiseException, message)),
-            Some(severity) => {
-                let harmless = Notice::harmless(SqlState::SuccessfulCompletion, message.clone());
-                let warning = Notice::warning(SqlState::Warning, message);
-                let is_harmless = severity == crate::notices::NoticeSeverity::Notice;
-                self.session.context.raise(if is_harmless { harmless } else { warning });
+        match raise.level {
+            Level::Exception => Err(EngineError::new(SqlState::RaiseException, message)),
+            Level::Log => Ok(()),
+            Level::Notice => {
+                self.session.context.raise(Notice::harmless(SqlState::SuccessfulCompletion, message));
+                Ok(())
+            }
+            Level::Warning => {
+                self.session.context.raise(Notice::warning(SqlState::Warning, message));
                 Ok(())
             }
         }
@@ -223,11 +262,29 @@ fn with_error(text: &str, handled: Option<&EngineError>) -> String {
         return text.to_owned();
     };
     let (mut places, mut written, mut end) = (Places::new(text), String::new(), 0);
+    let (mut before, mut is_target) = (Token::EOF, false);
     for token in tokens {
-        let value = match &token.token {
-            Token::Word(word) if word.quote_style.is_some() => continue,
-            Token::Word(word) if word.value.eq_ignore_ascii_case("sqlerrm") => error.message(),
-            Token::Word(word) if word.value.eq_ignore_ascii_case("sqlstate") => error.sqlstate(),
+        if matches!(token.token, Token::Whitespace(_)) {
+            continue;
+        }
+        let before = std::mem::replace(&mut before, token.token.clone());
+        let Token::Word(word) = &token.token else { continue };
+        // The columns of an INSERT are names, as what follows AS and a dot.
+        match word.keyword {
+            Keyword::INSERT => is_target = true,
+            Keyword::VALUES | Keyword::SELECT | Keyword::WITH | Keyword::DEFAULT => {
+                is_target = false;
+            }
+            _ => {}
+        }
+        let is_name = is_target
+            || word.quote_style.is_some()
+            || before == Token::Period
+            || matches!(before, Token::Word(word) if matches!(word.keyword, Keyword::AS | Keyword::SET));
+        let value = match &word.value {
+            _ if is_name => continue,
+            word if word.eq_ignore_ascii_case("sqlerrm") => error.message(),
+            word if word.eq_ignore_ascii_case("sqlstate") => error.sqlstate(),
             _ => continue,
         };
         written.push_str(&text[end..places.byte_of(token.span.start)]);
@@ -235,6 +292,16 @@ fn with_error(text: &str, handled: Option<&EngineError>) -> String {
         end = places.byte_of(token.span.end);
     }
     written + &text[end..]
+}
+
+/// What comes after INTO in a query, which is a variable in a block and a new table elsewhere.
+fn variable_of_into(statement: &Statement) -> Option<String> {
+    let Command::Sql(sqlparser::ast::Statement::CreateTable(create)) = statement.command() else { return None };
+    let text = statement.text();
+    let tokens = Tokenizer::new(&SqlDialect::for_text(text), text).tokenize().ok()?;
+    let first = tokens.into_iter().find(|token| !matches!(token, Token::Whitespace(_)))?;
+    let is_create = matches!(&first, Token::Word(word) if word.value.eq_ignore_ascii_case("create"));
+    (!is_create).then(|| create.name.to_string())
 }
 
 /// Whether the rows of a statement may be thrown away.

@@ -3,7 +3,6 @@
 use sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
 
 use super::conditions::Condition;
-use crate::notices::NoticeSeverity;
 use crate::statement::{Places, SqlDialect};
 use crate::{EngineError, SqlState};
 
@@ -46,11 +45,22 @@ pub(super) enum Step {
 /// `RAISE level 'message', argument, …`
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Raise {
-    /// `None`: EXCEPTION.
-    pub severity: Option<NoticeSeverity>,
+    pub level: Level,
     /// `None`: the error that is handled, again.
     pub message: Option<String>,
     pub arguments: Vec<String>,
+}
+
+/// What a RAISE does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Level {
+    /// It fails.
+    Exception,
+    Warning,
+    /// NOTICE, and INFO.
+    Notice,
+    /// LOG and DEBUG, of which clients are not told.
+    Log,
 }
 
 /// Reads the text of a block.
@@ -205,7 +215,10 @@ impl BlockParser<'_> {
     fn condition(&mut self) -> Result<Condition, EngineError> {
         if self.take_word("sqlstate") {
             return match self.tokens.get(self.at).map(|placed| &placed.token) {
-                Some(Token::SingleQuotedString(state)) if state.len() == 5 && state.is_ascii() => {
+                Some(Token::SingleQuotedString(state))
+                    if state.len() == 5
+                        && state.bytes().all(|letter| letter.is_ascii_digit() || letter.is_ascii_uppercase()) =>
+                {
                     self.at += 1;
                     Ok(Condition::State(state.clone()))
                 }
@@ -294,21 +307,24 @@ impl BlockParser<'_> {
     }
 
     fn raise(&mut self) -> Result<Raise, EngineError> {
-        let severity = match self.word().as_deref() {
-            Some("notice" | "info" | "log" | "debug") => Some(NoticeSeverity::Notice),
-            Some("warning") => Some(NoticeSeverity::Warning),
+        let level = match self.word().as_deref() {
+            Some("notice" | "info") => Some(Level::Notice),
+            Some("log" | "debug") => Some(Level::Log),
+            Some("warning") => Some(Level::Warning),
+            Some("exception") => Some(Level::Exception),
             _ => None,
         };
-        if severity.is_some() {
-            self.at += 1;
-        } else {
-            let _ = self.take_word("exception");
+        match level {
+            Some(_) => self.at += 1,
+            None if self.take(&Token::SemiColon) => {
+                return Ok(Raise { level: Level::Exception, message: None, arguments: Vec::new() });
+            }
+            None => {}
         }
-        if self.take(&Token::SemiColon) {
-            return Ok(Raise { severity, message: None, arguments: Vec::new() });
-        }
+        let level = level.unwrap_or(Level::Exception);
         let message = match self.tokens.get(self.at).map(|placed| &placed.token) {
             Some(Token::SingleQuotedString(message)) => message.clone(),
+            Some(Token::SemiColon) | None => return Err(self.unexpected()),
             _ => return Err(refused("RAISE without a message")),
         };
         self.at += 1;
@@ -322,7 +338,7 @@ impl BlockParser<'_> {
         self.expect_end()?;
         let wanted = message.replace("%%", "").matches('%').count();
         match wanted.cmp(&arguments.len()) {
-            std::cmp::Ordering::Equal => Ok(Raise { severity, message: Some(message), arguments }),
+            std::cmp::Ordering::Equal => Ok(Raise { level, message: Some(message), arguments }),
             std::cmp::Ordering::Less => {
                 Err(EngineError::new(SqlState::SyntaxError, "too many parameters specified for RAISE"))
             }
@@ -413,8 +429,8 @@ mod tests {
         };
         let notice = raised("raise notice 'a % and % of 5%%', f(1, 2), 'x, y';").unwrap();
         assert_eq!(notice.arguments, ["f(1, 2)", "'x, y'"]);
-        assert_eq!(raised("raise;").unwrap(), Raise { severity: None, message: None, arguments: Vec::new() });
-        assert_eq!(raised("raise exception 'no';").unwrap().severity, None);
+        assert_eq!(raised("raise;").unwrap(), Raise { level: Level::Exception, message: None, arguments: Vec::new() });
+        assert_eq!(raised("raise exception 'no';").unwrap().level, Level::Exception);
         assert_eq!(raised("raise warning '%';"), Err("42601".to_owned()));
         assert_eq!(raised("raise notice 'x', 1;"), Err("42601".to_owned()));
     }

@@ -23,11 +23,6 @@ pub(crate) fn begin(
 
 /// SET TRANSACTION.
 pub(super) fn set_transaction(context: &StatementContext, modes: &[TransactionMode]) -> Result<(), EngineError> {
-    match access_mode(modes) {
-        Some(AccessMode::ReadOnly) => context.restrict_block_to_reads(),
-        Some(AccessMode::ReadWrite) => context.allow_writes()?,
-        None => {}
-    }
     for (name, value) in settings_of(modes) {
         if name == "transaction_isolation" {
             context.check_may_change_isolation(&value)?;

@@ -8,7 +8,7 @@ use braid_sql::functions::SettingChanges;
 use super::StatementContext;
 use crate::owners::check_own_role;
 use crate::settings::{Definition, Domain, ProvidedValues, Scope, SettingName, SettingValues, setting_name};
-use crate::{EngineError, SqlState};
+use crate::{EngineError, SqlState, TransactionStatus};
 
 impl StatementContext {
     /// The settings as they are now.
@@ -45,7 +45,7 @@ impl StatementContext {
     ///
     /// # Errors
     /// For an unknown setting (42704), and a value that it does not take.
-    pub fn assign_setting(&self, name: &str, value: Option<&str>, scope: Scope) -> Result<(), EngineError> {
+    pub fn assign_setting(&self, name: &str, value: Option<&str>, mut scope: Scope) -> Result<(), EngineError> {
         let definition = match (setting_name(name)?, value) {
             (SettingName::Known(definition), _) => definition,
             (SettingName::Custom(name), value) => {
@@ -58,6 +58,13 @@ impl StatementContext {
         let canonical = definition.canonical(value)?;
         if definition.name == "role" && canonical != "none" {
             check_own_role(self, &canonical)?;
+        }
+        if definition.name == "transaction_read_only" && self.transaction_status() != TransactionStatus::Idle {
+            match &*canonical {
+                "on" => self.restrict_block_to_reads(),
+                _ => self.allow_writes()?,
+            }
+            scope = Scope::Local;
         }
         match definition.domain {
             Domain::ScanPolicy => return self.set_policy(&canonical),

@@ -130,13 +130,20 @@ impl StatementContext {
     /// Outside of a block, and for a savepoint that does not exist.
     pub fn release_savepoint(&self, name: &str) -> Result<(), EngineError> {
         let mode = self.shared.state.lock().transaction.release_savepoint(name)?;
-        match mode {
-            None => Ok(()),
-            Some(mode) => {
-                let is_read_only = if mode == AccessMode::ReadOnly { "on" } else { "off" };
-                self.assign_setting("transaction_read_only", Some(is_read_only), Scope::Local)
-            }
-        }
+        self.show_mode(mode)
+    }
+
+    /// Keeps what the transaction has done since the mark. What it may do is what it was there, as after RELEASE SAVEPOINT.
+    pub fn release_mark(&self, (mark, _, _): (TransactionMark, SettingValues, PendingMark)) -> Result<(), EngineError> {
+        let mode = self.shared.state.lock().transaction.return_to_mode_of(&mark);
+        self.show_mode(mode)
+    }
+
+    /// Lets the setting be the mode that a block has now, if that has changed.
+    fn show_mode(&self, changed: Option<AccessMode>) -> Result<(), EngineError> {
+        let Some(mode) = changed else { return Ok(()) };
+        let is_read_only = if mode == AccessMode::ReadOnly { "on" } else { "off" };
+        self.assign_setting("transaction_read_only", Some(is_read_only), Scope::Local)
     }
 
     /// ROLLBACK TO SAVEPOINT.

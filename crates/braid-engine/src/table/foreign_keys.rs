@@ -223,6 +223,8 @@ impl WrittenForeignKey {
         let is_enforced = |columns: &[ColumnId], only_primary: bool| {
             referenced.keys.iter().any(|key| {
                 let fits = if only_primary { key.kind == KeyKind::Primary } else { key.kind.is_unique() };
+                // Those of expressions, or with a condition, are of other values than the columns'.
+                let fits = fits && key.computed().is_none();
                 fits && key.columns.len() == columns.len() && columns.iter().all(|column| key.columns.contains(column))
             })
         };

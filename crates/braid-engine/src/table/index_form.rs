@@ -4,13 +4,15 @@
 //! these names.
 
 use std::collections::BTreeSet;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use braid_base::ColumnId;
 use braid_catalog::column_types::column_type_of;
+use braid_sql::syntax::WHOLE_ROW;
 use braid_sql::types::type_names::format_type;
 use braid_storage::{ColumnType, KEY_COLUMNS_MAX, KeyForm, KeyMember, MemberSource, TableDef, is_key_type};
-use sqlparser::ast::{CreateIndex, Expr, IndexColumn};
+use sqlparser::ast::{CreateIndex, Expr, IndexColumn, visit_expressions};
 
 use super::check_constraints::{renamed, without_table};
 use super::definition::condition_text;
@@ -192,9 +194,27 @@ impl FormWriter<'_> {
 
     fn text(&self, syntax: &Expr) -> Result<String, EngineError> {
         let mut syntax = syntax.clone();
+        if names_row(&syntax, &self.def) {
+            return Err(EngineError::unsupported("whole rows in an index are not supported"));
+        }
         without_table(&mut syntax, &self.context.schema_name(self.def.schema), &self.def.name);
         condition_text(&syntax)
     }
+}
+
+/// Whether an expression has the table's row: it would follow neither columns that are added nor a new name of the table.
+fn names_row(syntax: &Expr, def: &TableDef) -> bool {
+    let is_row = |syntax: &Expr| match syntax {
+        Expr::Identifier(name) => fold(name) == def.name && def.column(&def.name).is_none(),
+        Expr::CompoundIdentifier(parts) => parts.last().is_some_and(|part| part.value == WHOLE_ROW),
+        Expr::Wildcard(_) | Expr::QualifiedWildcard(..) => true,
+        _ => false,
+    };
+    let found = visit_expressions(syntax, |syntax| match is_row(syntax) {
+        true => ControlFlow::Break(()),
+        false => ControlFlow::Continue(()),
+    });
+    found.is_break()
 }
 
 /// Gives members different names, as PostgreSQL does.

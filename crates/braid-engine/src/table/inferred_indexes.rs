@@ -36,9 +36,9 @@ pub(crate) fn inferred_keys(
         let message = format!("a target of ON CONFLICT is of columns and expressions in parentheses: {error}");
         EngineError::new(SqlState::SyntaxError, message)
     };
-    let (mut members, condition) = parsed.map_err(wrong)?;
+    let (mut members, mut condition) = parsed.map_err(wrong)?;
     let schema = context.schema_name(def.schema);
-    members.iter_mut().for_each(|member| without_table(member, &schema, &def.name));
+    members.iter_mut().chain(&mut condition).for_each(|member| without_table(member, &schema, &def.name));
     let (mut columns, mut expressions) = (HashSet::new(), Vec::new());
     for member in members {
         match unnested(member) {

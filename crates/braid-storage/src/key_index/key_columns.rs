@@ -20,13 +20,23 @@ use crate::{ColumnType, Scalar};
 /// What makes keys of the values of a table: the columns of a key, with their types, and what they have in chunks without them. A column whose
 /// addition was rolled back leaves its id to another one, which may differ in both.
 ///
-/// Keys may also be computed of the columns: then their members have types of their own.
+/// Keys may also be computed of the columns: then their members have types of their own. The texts that compute them name the columns, whose
+/// names may have been swapped, so that the same texts compute other keys.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct KeyShape {
     columns: Vec<(ColumnId, ColumnType)>,
     missing: Vec<Option<String>>,
-    computed: Option<(Arc<KeyForm>, Vec<ColumnType>)>,
+    computed: Option<Computed>,
     pub(super) nulls: KeyNulls,
+}
+
+/// What computes keys.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Computed {
+    form: Arc<KeyForm>,
+    types: Vec<ColumnType>,
+    /// The names that the form's texts have for the columns of the shape.
+    names: Vec<String>,
 }
 
 /// Whether a column of a key can have this type.
@@ -62,20 +72,20 @@ impl KeyShape {
         Self { columns, missing, computed: None, nulls }
     }
 
-    /// The same, of keys that are computed of these columns, and whose members have these types.
-    pub fn computed_by(self, form: Arc<KeyForm>, types: Vec<ColumnType>) -> Self {
-        Self { computed: Some((form, types)), ..self }
+    /// The same, of keys that are computed of these columns by their names, and whose members have these types.
+    pub fn computed_by(self, form: Arc<KeyForm>, types: Vec<ColumnType>, names: Vec<String>) -> Self {
+        Self { computed: Some(Computed { form, types, names }), ..self }
     }
 
     /// What computes the keys; `None` if they are the values of the columns.
     pub fn form(&self) -> Option<&Arc<KeyForm>> {
-        self.computed.as_ref().map(|(form, _)| form)
+        self.computed.as_ref().map(|computed| &computed.form)
     }
 
     /// The types of the members.
     fn types(&self) -> impl Iterator<Item = ColumnType> {
         let of_columns = self.columns.iter().map(|(_, column_type)| *column_type).filter(|_| self.computed.is_none());
-        let computed = self.computed.iter().flat_map(|(_, types)| types.iter().copied());
+        let computed = self.computed.iter().flat_map(|computed| computed.types.iter().copied());
         of_columns.chain(computed)
     }
 

@@ -36,11 +36,24 @@ impl KeyRun {
     /// # Errors
     /// For a key of more than [`KEY_BYTES_MAX`] bytes.
     pub fn new(shape: &KeyShape, columns: &[ArrayRef]) -> Result<Self, KeyTooLong> {
+        Self::of_rows(shape, columns, |_| true)
+    }
+
+    /// The same, of those rows that the index has.
+    ///
+    /// # Errors
+    /// As [`Self::new`], for keys of these rows.
+    pub fn of_rows(
+        shape: &KeyShape,
+        columns: &[ArrayRef],
+        has_row: impl Fn(usize) -> bool,
+    ) -> Result<Self, KeyTooLong> {
         let comparable = shape.comparable(columns);
         let encoded = shape.encode(&comparable);
         assert!(encoded.num_rows() <= CHUNK_ROWS, "a run is of at most a chunk");
         let has_null = |row: usize| comparable.iter().any(|column| column.is_null(row));
-        let is_key = |row: &u32| shape.nulls == KeyNulls::Equal || !has_null(*row as usize);
+        let is_member = |row: usize| shape.nulls == KeyNulls::Equal || !has_null(row);
+        let is_key = |row: &u32| has_row(*row as usize) && is_member(*row as usize);
         let mut rows: Vec<u32> = (0..encoded.num_rows() as u32).filter(is_key).collect();
         rows.sort_unstable_by(|a, b| encoded.row(*a as usize).cmp(&encoded.row(*b as usize)).then(a.cmp(b)));
         let (mut bytes, mut ends) = (Vec::new(), Vec::with_capacity(rows.len()));

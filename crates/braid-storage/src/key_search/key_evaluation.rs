@@ -7,7 +7,7 @@ use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, BooleanArray};
+use arrow::array::{Array, ArrayRef, BooleanArray};
 
 use crate::key_index::{KeyForm, KeyRun, KeyShape, KeyTooLong};
 use crate::store_shared::StoreShared;
@@ -61,13 +61,6 @@ pub(crate) fn run_of(
     let evaluated = evaluator.evaluate(def, form, &columns, (row_count, is_needed));
     let ComputedKeys { members, has_row } =
         evaluated.map_err(|source| StoreError::KeyExpression { table: def.name.clone(), source })?;
-    let run = KeyRun::new(shape, &members).map_err(too_long)?;
-    let is_left_out = |has_row: &BooleanArray, row: u32| {
-        let row = row as usize;
-        arrow::array::Array::is_null(has_row, row) || !has_row.value(row)
-    };
-    Ok(match &has_row {
-        Some(has_row) => run.without(|row| is_left_out(has_row, row)),
-        None => run,
-    })
+    let is_in = |row: usize| has_row.as_ref().is_none_or(|has_row| has_row.is_valid(row) && has_row.value(row));
+    KeyRun::of_rows(shape, &members, is_in).map_err(too_long)
 }

@@ -20,7 +20,8 @@ pub(crate) fn shape_of(def: &TableDef, key: &KeyDef) -> KeyShape {
     match key.computed() {
         Some(form) => {
             let types = form.members.iter().map(|member| member_type(def, member));
-            shape.computed_by(Arc::clone(form), types.collect())
+            let names = key.columns.iter().filter_map(|id| def.column_by_id(*id)).map(|column| column.name.clone());
+            shape.computed_by(Arc::clone(form), types.collect(), names.collect())
         }
         None => shape,
     }
