@@ -404,8 +404,8 @@ mod tests {
         let text = "BEGIN\n CREATE TYPE t AS ENUM ('a;b', 'end');\n NULL; -- a comment; END\nEXCEPTION WHEN duplicate_object OR sqlstate '42P07' THEN null;\n WHEN others THEN PERFORM 1; END;";
         let block = parse(text).unwrap();
         assert_eq!(block.steps, [sql("CREATE TYPE t AS ENUM ('a;b', 'end')"), Step::Nothing]);
-        let state = |code: &str| Condition::State(code.to_owned());
-        assert_eq!(block.handlers[0].conditions, [state("42710"), state("42P07")]);
+        let conditions = [Condition::Name("duplicate_object"), Condition::State("42P07".to_owned())];
+        assert_eq!(block.handlers[0].conditions, conditions);
         assert_eq!(block.handlers[1].steps, [Step::Perform("SELECT 1".to_owned())]);
     }
 
