@@ -44,8 +44,8 @@ impl Catalog {
         found.into_values().collect()
     }
 
-    /// Checks that what each view reads is there, that only temporary views read what is temporary, and that no column that a view of the state `before` reads has another type: its text
-    /// would mean something else. Names are checked with all others.
+    /// Checks that what each view reads is there, that only temporary views read what is temporary, and that no column that a view of the
+    /// state `before` reads has another type: its text would mean something else. Names are checked with all others.
     ///
     /// # Errors
     /// [`StoreError::Conflict`].

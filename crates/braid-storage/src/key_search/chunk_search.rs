@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, RecordBatch};
+use arrow::array::RecordBatch;
 use braid_base::{ChunkId, TableId};
 
 use super::key_evaluation::run_of;
@@ -152,52 +152,55 @@ impl SearchedChunk<'_> {
         Ok(summary)
     }
 
-    /// Checks that the keys of the rows of the chunk, which are yet to be indexed, can be computed.
-    ///
-    /// # Errors
-    /// Those of expressions, and what reading the chunk fails with.
-    pub async fn check_computable(self, shared: &Arc<StoreShared>, shape: &Arc<KeyShape>) -> Result<(), StoreError> {
-        if shape.form().is_none() {
-            return Ok(());
-        }
-        let columns = self.key_columns(shared, shape).await?;
-        let (shared, def, shape) = (Arc::clone(shared), Arc::clone(self.def), Arc::clone(shape));
-        let (row_count, deleted) = (self.chunk.row_count as usize, self.chunk.deleted.clone());
-        let is_there = move |row: usize| deleted.as_ref().is_none_or(|deleted| !deleted.contains(row as u32));
-        let check = move || run_of(&shared, &def, &shape, &columns, (row_count, &is_there)).map(drop);
-        let checked = tokio::task::spawn_blocking(check).await;
-        checked.map_err(|error| StoreError::Stopped { reason: error.to_string() })?
-    }
-
-    async fn key_columns(self, shared: &StoreShared, shape: &KeyShape) -> Result<Vec<ArrayRef>, StoreError> {
-        let position = |column| self.def.position(column).expect("a key has columns of its table");
-        let positions = shape.columns().map(position).collect();
-        read_columns(shared.device.as_ref(), self.def, self.chunk, positions).await
-    }
-
     /// The run of all rows of the chunk, deleted ones included.
     ///
     /// # Errors
     /// What reading the chunk fails with.
     pub async fn run(self, shared: &Arc<StoreShared>, shape: &Arc<KeyShape>) -> Result<Arc<KeyRun>, StoreError> {
-        let id = (self.table, self.chunk.id, Arc::clone(shape));
-        if let Some(run) = shared.key_runs.get(&id) {
-            return Ok(run);
+        match shared.key_runs.get(&self.run_id(shape)) {
+            Some(run) => Ok(run),
+            None => self.new_run(shared, shape, |_| false).await,
         }
-        let columns = self.key_columns(shared, shape).await?;
+    }
+
+    /// The same of a chunk that is yet to be indexed: the keys of all rows that are not deleted must be computable.
+    ///
+    /// # Errors
+    /// Those of expressions, and what reading the chunk fails with.
+    pub async fn first_run(self, shared: &Arc<StoreShared>, shape: &Arc<KeyShape>) -> Result<Arc<KeyRun>, StoreError> {
+        if shape.form().is_none() {
+            return self.run(shared, shape).await;
+        }
+        let deleted = self.chunk.deleted.clone();
+        self.new_run(shared, shape, move |row| deleted.as_ref().is_none_or(|deleted| !deleted.contains(row as u32)))
+            .await
+    }
+
+    fn run_id(self, shape: &Arc<KeyShape>) -> (TableId, ChunkId, Arc<KeyShape>) {
+        (self.table, self.chunk.id, Arc::clone(shape))
+    }
+
+    async fn new_run(
+        self,
+        shared: &Arc<StoreShared>,
+        shape: &Arc<KeyShape>,
+        is_needed: impl Fn(usize) -> bool + Send + Sync + 'static,
+    ) -> Result<Arc<KeyRun>, StoreError> {
+        let position = |column| self.def.position(column).expect("a key has columns of its table");
+        let positions = shape.columns().map(position).collect();
+        let columns = read_columns(shared.device.as_ref(), self.def, self.chunk, positions).await?;
+        let row_count = self.chunk.row_count as usize;
         let run = Arc::new(match self.chunk.row_count {
-            row_count @ ..=ROWS_INLINE_MAX => {
-                run_of(shared, self.def, shape, &columns, (row_count as usize, &|_| false))?
-            }
-            row_count => {
+            ..=ROWS_INLINE_MAX => run_of(shared, self.def, shape, &columns, (row_count, &is_needed))?,
+            _ => {
                 let (shared, def, shape) = (Arc::clone(shared), Arc::clone(self.def), Arc::clone(shape));
-                let make = move || run_of(&shared, &def, &shape, &columns, (row_count as usize, &|_| false));
+                let make = move || run_of(&shared, &def, &shape, &columns, (row_count, &is_needed));
                 let made = tokio::task::spawn_blocking(make).await;
                 made.map_err(|error| StoreError::Stopped { reason: error.to_string() })??
             }
         });
         if self.chunk.row_count >= ROWS_CACHED_MIN {
-            shared.key_runs.put(id, Arc::clone(&run));
+            shared.key_runs.put(self.run_id(shape), Arc::clone(&run));
         }
         Ok(run)
     }

@@ -25,8 +25,7 @@ pub(crate) async fn check_key(
         StoreError::DuplicateKey(duplicate_key(def, key, values, Duplicate::Present))
     };
     for (at, chunk) in version.chunks.iter().enumerate() {
-        searched(chunk).check_computable(shared, &shape).await?;
-        let mut run = searched(chunk).run(shared, &shape).await?;
+        let mut run = searched(chunk).first_run(shared, &shape).await?;
         if let Some(deleted) = &chunk.deleted {
             run = Arc::new(run.without(|row| deleted.contains(row)));
         }

@@ -64,8 +64,7 @@ impl WriteSet {
                 writes: self.tables.get(&def.id),
             };
             for (at, chunk) in full.iter().enumerate() {
-                claim.searched(chunk).check_computable(&self.shared, &claim.shape).await?;
-                let keys = claim.searched(chunk).run(&self.shared, &claim.shape).await?;
+                let keys = claim.searched(chunk).first_run(&self.shared, &claim.shape).await?;
                 claim.take(&keys, &full[..at]).await?;
             }
             if rows.rest.row_count > 0 {
