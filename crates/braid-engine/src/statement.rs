@@ -18,7 +18,8 @@
 //! | [`sequence_statement`] | CREATE SEQUENCE and ALTER SEQUENCE as written |
 //! | [`overriding`] | `OVERRIDING … VALUE` of an INSERT |
 //! | [`comment_statement`] | COMMENT ON as written |
-//! | [`object_statement`] | ALTER … OWNER TO as written |
+//! | [`object_statement`] | ALTER … OWNER TO and SET SCHEMA as written |
+//! | [`do_statement`] | DO as written |
 //! | [`locking_queries`] | subqueries that lock rows |
 //! | [`maintenance_statement`] | VACUUM, ANALYZE, CHECKPOINT and LOCK TABLE as written |
 //! | [`constraint_statement`] | SET CONSTRAINTS and ALTER CONSTRAINT as written |

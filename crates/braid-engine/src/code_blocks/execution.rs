@@ -192,7 +192,7 @@ impl BlockRun<'_> {
         // As clients get it, which CAST does not always give: 't' for true, and the blanks of a character(n).
         let expression = with_error(expression, handled);
         let query =
-            format!("SELECT CASE WHEN q.v IS NOT NULL THEN concat(q.v) END FROM (SELECT ({expression})) AS q(v)");
+            format!("SELECT CASE WHEN num_nulls(q.v) = 0 THEN concat(q.v) END FROM (SELECT ({expression})) AS q(v)");
         self.only_value(&query).await.map_err(|error| error.within(&query))
     }
 

@@ -56,15 +56,18 @@ impl StatementContext {
         };
         let Some(value) = value else { return self.reset(definition) };
         let canonical = definition.canonical(value)?;
-        if definition.name == "role" && canonical != "none" {
-            check_own_role(self, &canonical)?;
-        }
-        if definition.name == "transaction_read_only" && self.transaction_status() != TransactionStatus::Idle {
-            match &*canonical {
-                "on" => self.restrict_block_to_reads(),
-                _ => self.allow_writes()?,
+        match (definition.name, &*canonical) {
+            ("role", "none") => {}
+            ("role", role) => check_own_role(self, role)?,
+            // It is that of the block, and ends with it.
+            ("transaction_read_only", value) if self.transaction_status() != TransactionStatus::Idle => {
+                match value {
+                    "on" => self.restrict_block_to_reads(),
+                    _ => self.allow_writes()?,
+                }
+                scope = Scope::Local;
             }
-            scope = Scope::Local;
+            _ => {}
         }
         match definition.domain {
             Domain::ScanPolicy => return self.set_policy(&canonical),
