@@ -170,7 +170,7 @@ REPLACED = {
     r"pg_get_expr": "($1)::text",
     r"pg_get_viewdef": "(SELECT (rule.ev_action)::text FROM pg_rewrite rule"
     " WHERE rule.ev_class = $1 AND rule.rulename = '_RETURN')",
-    # The expressions of an index are a line each.
+    # The expressions of an index stand in one text, with a character between them that SQL has not.
     r"pg_get_indexdef": "(SELECT format('CREATE %sINDEX %I ON %I.%I USING btree (%s)%s', CASE WHEN indexed.indisunique THEN 'UNIQUE ' ELSE ''"
     " END, named.relname, spaced.nspname, base.relname, (SELECT string_agg(CASE WHEN keyed.attnum > indexed.indnkeyatts OR"
     " indexed.indkey[keyed.attnum - 1] <> 0 THEN quote_ident(keyed.attname) ELSE split_part(CAST(indexed.indexprs AS text),"

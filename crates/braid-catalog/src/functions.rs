@@ -13,7 +13,7 @@
 use braid_sql::syntax::walk::{Rewrite, Tree};
 use sqlparser::ast::{
     Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, ObjectName, ObjectNamePart, Query, Value,
-    Value as Literal, ValueWithSpan,
+    ValueWithSpan,
 };
 use sqlparser::dialect::PostgreSqlDialect;
 use sqlparser::parser::Parser;
@@ -349,7 +349,7 @@ fn catalog_call(expression: &Expr) -> Option<(&'static CatalogFunction, Vec<Expr
     let is_called = |function: &&CatalogFunction| function.name == name && function.arguments.len() == arguments.len();
     // Of a string PostgreSQL takes the function of texts, if there is one.
     let is_string = |argument: &Expr| match argument {
-        Expr::Value(value) => matches!(value.value, Literal::SingleQuotedString(_)),
+        Expr::Value(value) => matches!(value.value, Value::SingleQuotedString(_)),
         _ => false,
     };
     let of_text = arguments.first().is_some_and(is_string);

@@ -5,8 +5,10 @@
 //! | module | contents |
 //! |---|---|
 //! | [`chains`] | long chains of operators as shallow trees |
+//! | [`array_types`] | `text ARRAY` |
 //! | [`column_changes`] | changes of generated and identity columns in ALTER TABLE |
 //! | [`column_definitions`] | definitions of columns behind AS |
+//! | [`conflict_targets`] | targets of ON CONFLICT with expressions and conditions |
 //! | [`dialect`] | the dialect, with a bound on the time of reading |
 //! | [`fetch_counts`] | computed numbers of rows in FETCH |
 //! | [`frame_exclusions`] | EXCLUDE in frames |
