@@ -40,7 +40,7 @@ mod stored_types;
 mod stored_values;
 mod view_texts;
 
-pub use names::CatalogNames;
+pub use names::{CatalogNames, is_predefined_role};
 pub use relations::{RelationColumn, RelationKind, SystemRelation, relation, relation_by_id, relations};
 pub use server_facts::{Database, PreparedStatement, Role, ServerFacts, ServerView, Session, Setting};
 pub use snapshot::Snapshot;

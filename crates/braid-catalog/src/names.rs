@@ -195,6 +195,11 @@ fn stored_bytes(table: &TableVersion) -> u64 {
     table.chunks.iter().map(of_chunk).sum()
 }
 
+/// Whether every cluster of PostgreSQL has a role of this name.
+pub fn is_predefined_role(name: &str) -> bool {
+    stored_roles().any(|(_, stored)| stored == name)
+}
+
 /// The roles that every cluster of PostgreSQL has but the one that the server tells of.
 fn stored_roles() -> impl Iterator<Item = (u32, &'static str)> {
     let roles = StoredRows::of("pg_authid").columns(["oid", "rolname"]);

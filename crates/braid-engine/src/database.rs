@@ -9,7 +9,7 @@ use std::time::Duration;
 use braid_base::{ByteSize, SystemClock};
 use braid_buffer::{BufferManager, BufferOptions};
 use braid_exec::{SpillSettings, SpillSpace};
-use braid_io::{Device, free_space, open_device};
+use braid_io::{Device, free_space};
 use braid_plan::optimization::UniqueKeys;
 use braid_storage::{Store, StoreOptions};
 use futures::future::BoxFuture;
@@ -25,7 +25,6 @@ use crate::planning::PlanningThreads;
 use crate::settings::SettingValues;
 use crate::sharing::{Dispatcher, HeavyThreads, PassResources, ResultMemory, SharingFigures, sharing_views};
 use crate::system_views::SystemView;
-use crate::table::index_keys::IndexKeys;
 use crate::templates::{TemplateCache, TemplateFigures, template_view};
 use crate::{Config, EngineError, SqlState};
 
@@ -57,83 +56,65 @@ pub struct Database {
 }
 
 impl Database {
-    /// Opens the data directory, creating it if it is missing. Call inside a Tokio runtime; statements at the limits of size
-    /// need threads with stacks of [`crate::RUNTIME_STACK_BYTES`].
+    /// A database on a device, but for what computes the keys of its indexes.
     ///
     /// # Errors
-    /// 55006 when another process has it open, XX001 when its manifest is damaged, 58030 for errors of the disk, 53000 when no threads can be
-    /// started.
-    pub fn open(config: Config) -> BoxFuture<'static, Result<Arc<Self>, EngineError>> {
-        Box::pin(async move {
-            std::fs::create_dir_all(&config.data_dir).map_err(|error| cannot_create(&config.data_dir, error))?;
-            let device = open_device(&config.data_dir, &config.device)?;
-            Self::open_on(device, config).await
-        })
-    }
-
-    /// [`Self::open`] on a device that is open already. The data directory must exist.
-    ///
-    /// # Errors
-    /// As [`Self::open`].
-    pub fn open_on(device: Arc<dyn Device>, config: Config) -> BoxFuture<'static, Result<Arc<Self>, EngineError>> {
-        Box::pin(async move {
-            let options = StoreOptions { device: device.clone(), encode_threads: config.target_partitions.max(1) };
-            let store = Store::open(&config.data_dir, options)?;
-            let buffer = BufferManager::new(
-                device.clone(),
-                Arc::new(SystemClock::new()),
-                BufferOptions {
-                    capacity: config.buffer,
-                    policy: config.policy,
-                    loads_in_flight_max: config.loads_in_flight_max,
-                },
-            );
-            let memory = TotalMemory::new(config.total_memory);
-            empty_spill_directory(&config.data_dir)?;
-            let temporary_files = match config.temporary_files {
-                Some(limit) => limit,
-                None => ByteSize(free_space(&config.data_dir)?.0 / 2),
-            };
-            let spill = SpillSpace::new(
-                device.clone(),
-                config.data_dir.join(SPILL_DIRECTORY),
-                temporary_files,
-                SpillSettings::default(),
-            );
-            let partitions = config.target_partitions.max(1);
-            let resources = PassResources {
-                store: store.clone(),
-                memory: memory.clone(),
-                results: ResultMemory::of(memory.limit()),
-                spill: spill.clone(),
-                query_memory: config.query_memory,
-                worker_count: partitions,
-                unique_keys: UniqueKeys::default(),
-            };
-            let dispatcher = Dispatcher::new(resources, HeavyThreads::start(partitions).map_err(cannot_start_threads)?);
-            let templates = Arc::new(TemplateCache::default());
-            let mut views = sharing_views(&dispatcher);
-            views.push(template_view(&templates));
-            let database = Arc::new(Self {
-                config,
-                device,
-                store,
-                buffer,
-                memory,
-                spill,
-                planning_threads: PlanningThreads::new(partitions),
-                templates,
-                views: views.into(),
-                dispatcher,
-                notifications: Arc::default(),
-                advisory_locks: Arc::default(),
-                shutdown: CancellationToken::new(),
-                statements: TaskTracker::new(),
-                next_session_id: AtomicI32::new(1),
-            });
-            database.store.set_key_evaluator(Arc::new(IndexKeys::of(&database)));
-            Ok(database)
-        })
+    /// Those of [`Database::open_on`].
+    pub(crate) fn assemble(device: Arc<dyn Device>, config: Config) -> Result<Arc<Self>, EngineError> {
+        let options = StoreOptions { device: device.clone(), encode_threads: config.target_partitions.max(1) };
+        let store = Store::open(&config.data_dir, options)?;
+        let buffer = BufferManager::new(
+            device.clone(),
+            Arc::new(SystemClock::new()),
+            BufferOptions {
+                capacity: config.buffer,
+                policy: config.policy,
+                loads_in_flight_max: config.loads_in_flight_max,
+            },
+        );
+        let memory = TotalMemory::new(config.total_memory);
+        empty_spill_directory(&config.data_dir)?;
+        let temporary_files = match config.temporary_files {
+            Some(limit) => limit,
+            None => ByteSize(free_space(&config.data_dir)?.0 / 2),
+        };
+        let spill = SpillSpace::new(
+            device.clone(),
+            config.data_dir.join(SPILL_DIRECTORY),
+            temporary_files,
+            SpillSettings::default(),
+        );
+        let partitions = config.target_partitions.max(1);
+        let resources = PassResources {
+            store: store.clone(),
+            memory: memory.clone(),
+            results: ResultMemory::of(memory.limit()),
+            spill: spill.clone(),
+            query_memory: config.query_memory,
+            worker_count: partitions,
+            unique_keys: UniqueKeys::default(),
+        };
+        let dispatcher = Dispatcher::new(resources, HeavyThreads::start(partitions).map_err(cannot_start_threads)?);
+        let templates = Arc::new(TemplateCache::default());
+        let mut views = sharing_views(&dispatcher);
+        views.push(template_view(&templates));
+        Ok(Arc::new(Self {
+            config,
+            device,
+            store,
+            buffer,
+            memory,
+            spill,
+            planning_threads: PlanningThreads::new(partitions),
+            templates,
+            views: views.into(),
+            dispatcher,
+            notifications: Arc::default(),
+            advisory_locks: Arc::default(),
+            shutdown: CancellationToken::new(),
+            statements: TaskTracker::new(),
+            next_session_id: AtomicI32::new(1),
+        }))
     }
 
     /// The templates of statements in numbers.
@@ -276,7 +257,8 @@ fn empty_spill_directory(data_dir: &Path) -> Result<(), EngineError> {
     std::fs::create_dir_all(&spill).map_err(|error| cannot_create(&spill, error))
 }
 
-fn cannot_create(path: &Path, error: std::io::Error) -> EngineError {
+/// That a directory cannot be created.
+pub(crate) fn cannot_create(path: &Path, error: std::io::Error) -> EngineError {
     EngineError::new(SqlState::IoError, format!("cannot create directory \"{}\": {error}", path.display()))
 }
 

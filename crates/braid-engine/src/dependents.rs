@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use braid_base::{ColumnId, SchemaId, TableId};
 use braid_sql::pg_catalog::key_words::quote_identifier;
-use braid_storage::{Catalog, StoreError, ViewDef, WriteSet};
+use braid_storage::{Catalog, ViewDef};
 
 use crate::notices::Notice;
 use crate::statement_context::StatementContext;
@@ -114,26 +114,6 @@ pub(crate) fn drop_with(
     let notice = Notice::harmless(SqlState::SuccessfulCompletion, message);
     context.raise(if cascades.len() > 1 { notice.with_detail(cascades.join("\n")) } else { notice });
     Ok(dependents.iter().filter_map(|dependent| catalog.view_by_id(dependent.view).cloned()).collect())
-}
-
-/// Drops views, and the tables of those that are materialized.
-///
-/// # Errors
-/// Those of storage.
-pub(crate) fn drop_views_of(
-    writes: &mut WriteSet,
-    view: &Arc<Catalog>,
-    dropped: &[Arc<ViewDef>],
-) -> Result<(), StoreError> {
-    if dropped.is_empty() {
-        return Ok(());
-    }
-    writes.change_views(view, |changes| {
-        dropped.iter().for_each(|view| changes.remove(view.id));
-        Ok::<_, StoreError>(())
-    })?;
-    let materialized = dropped.iter().filter(|view| view.is_materialized());
-    materialized.map(|dropped| dropped.id).try_for_each(|id| writes.drop_table(view, id))
 }
 
 /// All views that depend on what is dropped, directly or not, but for views that are dropped themselves: as PostgreSQL lists them.

@@ -9,12 +9,15 @@
 //! | module | contents |
 //! |---|---|
 //! | [`session`] | one client: each statement to its room |
+//! | `opening` | a data directory opened |
 //! | `session_control` | SET, RESET, SHOW, BEGIN, COMMIT, ROLLBACK, savepoints |
 //! | `load`, `copy` | loading from generators and files; rows in and out as CSV, text and Parquet |
+//! | `altered_relations`, `relocation` | ALTER TABLE of any relation; ALTER … SET SCHEMA |
 //! | `owners` | ALTER … OWNER TO |
 //! | `comments` | COMMENT ON |
 //! | `views` | CREATE, ALTER, DROP and REFRESH of views |
 //! | `table`, `enum_types`, `dml` | CREATE TABLE, DROP TABLE, TRUNCATE; CREATE, ALTER and DROP TYPE; INSERT, UPDATE, DELETE |
+//! | `code_blocks` | DO: the text of a block as a tree |
 //! | `sequences` | CREATE, ALTER and DROP SEQUENCE; the sequences of columns |
 //! | `explain` | EXPLAIN: how a query would run, and how it ran |
 //! | `recall` | a query by its template: recalled or learned, bound, run |
@@ -41,6 +44,7 @@
 //! | [`notices`] | what statements tell their clients without failing |
 //! | `interrupt`, `clock` | what stops a statement; what time it is |
 //! | `conversion` | values of loaded columns as values of the table's types |
+//! | `column_names`, `storage_parameters` | columns in expressions over a table's rows; WITH (…) of tables and views |
 //! | `stored_row` | rows of a table as values |
 //! | `input`, `output` | values from text, and as text |
 //! | `arrow_cast`, `sql_types`, `names` | Arrow's cast; types and names as PostgreSQL has them |
@@ -63,10 +67,12 @@ pub mod testing;
 pub mod transaction;
 
 mod advisory_locks;
+mod altered_relations;
 mod arrow_cast;
 mod bound_parameters;
 mod clock;
 mod code_blocks;
+mod column_names;
 mod comments;
 mod conversion;
 mod copy;
@@ -84,6 +90,7 @@ mod maintenance;
 mod named_views;
 mod names;
 mod notifications;
+mod opening;
 mod output;
 mod owners;
 mod parameter_value;
@@ -101,6 +108,7 @@ mod sharing;
 mod sql_types;
 mod statement_context;
 mod statement_limits;
+mod storage_parameters;
 mod stored_row;
 mod system_views;
 mod table;

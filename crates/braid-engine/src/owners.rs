@@ -1,4 +1,4 @@
-//! ALTER … OWNER TO and SET ROLE: everything belongs to the session's user, so that nothing changes.
+//! ALTER … OWNER TO: everything belongs to the session's user, so that nothing changes.
 
 use braid_catalog::object_ids::BOOTSTRAP_ROLE_ID;
 use braid_sql::functions::SessionFacts;
@@ -68,24 +68,5 @@ fn check(context: &StatementContext, object: &CommentObject) -> Result<(), Engin
             first.map_or(Ok(()), Err)
         }
         other => check_object(context, other),
-    }
-}
-
-/// Checks that a role is the session's user: no session takes another one.
-///
-/// # Errors
-/// For a role that does not exist (22023), and another one (0A000).
-pub(crate) fn check_own_role(context: &StatementContext, name: &str) -> Result<(), EngineError> {
-    if name == context.user() {
-        return Ok(());
-    }
-    let role = StatementFacts::of(context).objects().and_then(|names| names.role_id(name));
-    match role {
-        Some(_) => Err(EngineError::unsupported(format!("taking role \"{name}\" is not supported"))
-            .with_hint("A session has the privileges of its user.")),
-        None => {
-            let message = format!("role \"{name}\" does not exist");
-            Err(EngineError::new(SqlState::InvalidParameterValue, message))
-        }
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! [`named`] has PREPARE and EXECUTE, `listening` what the session is notified of.
 
+mod code_block;
 mod listening;
 mod named;
 
@@ -12,6 +13,7 @@ use futures::future::BoxFuture;
 use sqlparser::ast;
 use tokio_util::sync::CancellationToken;
 
+use crate::altered_relations::alter_relation;
 use crate::bound_parameters::BoundParameters;
 use crate::dependents::Behavior;
 use crate::front_end::{Described, StatementFacts};
@@ -258,7 +260,7 @@ impl Session {
                     let behavior = Behavior::of(*cascade);
                     table::drop_indexes(context, names, table::Missing::of(*if_exists), behavior).await
                 }
-                S::AlterTable(alter) => table::alter_table(context, statement, alter).await,
+                S::AlterTable(alter) => alter_relation(context, statement, alter).await,
                 S::Truncate(truncate) => table::truncate(context, truncate).await,
                 S::Commit { chain, .. } => {
                     session_control::warn_of_block(context, statement, command);

@@ -13,6 +13,7 @@
 //! | `zone_map` | smallest and largest value of a segment, and which predicates they refute |
 //! | `deleted_rows` | which rows of a chunk are deleted; the identity of a row |
 //! | `row_conflict` | why rows cannot be deleted |
+//! | `key_evaluator` | what computes the keys of indexes of expressions |
 //! | `key_index` | UNIQUE and PRIMARY KEY: sorted runs of keys and rows, and the keys that transactions are about to add |
 //! | `key_search` | which rows of a version have a key |
 //! | `foreign_keys`, `foreign_key_checks` | FOREIGN KEY: what a constraint says; whether it makes sense |
@@ -69,6 +70,7 @@ mod distinct_sketch;
 mod foreign_key_checks;
 mod foreign_keys;
 mod generated_columns;
+mod key_evaluator;
 mod key_index;
 mod key_search;
 mod log_file;
@@ -120,11 +122,11 @@ pub use data_file_header::{DataFileId, HeaderFault};
 pub use deleted_rows::{DeletedRows, RowId};
 pub use distinct_sketch::{DistinctCount, DistinctSketch};
 pub use foreign_keys::{Deferral, FOREIGN_KEYS_MAX, ForeignKeyDef, MatchType, ReferentialAction};
+pub use key_evaluator::{ComputedKeys, KeyEvaluator};
 pub use key_index::{
     KEY_COLUMNS_MAX, KEYS_MAX, KeyDef, KeyForm, KeyKind, KeyMember, KeyNulls, MemberSource, is_key_type,
     is_same_key_type,
 };
-pub use key_search::{ComputedKeys, KeyEvaluator};
 pub use log_file::{LogContents, LogFault, encode_batch, encode_empty_log, read_log};
 pub use manifest::Manifest;
 pub use manifest_error::ManifestError;

@@ -59,7 +59,7 @@ use crate::store_shared::StoreShared;
 use crate::table_appender::{AppendedRows, TableAppender, Target};
 use crate::{
     CheckDef, DeletedRows, ForeignKeyDef, KeyDef, RowDeletes, Store, StoreError, TableDef, TableVersion, TypeChanges,
-    ViewChanges,
+    ViewChanges, ViewDef,
 };
 
 pub use altered_table::AlteredRows;
@@ -392,6 +392,22 @@ impl WriteSet {
             self.views = Some(edits.changed_to(views, view));
         }
         Ok(result)
+    }
+
+    /// Drops views, and the tables of those that are materialized.
+    ///
+    /// # Errors
+    /// [`StoreError::UnknownTable`], and those of deferred checks.
+    pub fn drop_views(&mut self, view: &Arc<Catalog>, dropped: &[Arc<ViewDef>]) -> Result<(), StoreError> {
+        if dropped.is_empty() {
+            return Ok(());
+        }
+        self.change_views(view, |changes| {
+            dropped.iter().for_each(|view| changes.remove(view.id));
+            Ok::<_, StoreError>(())
+        })?;
+        let materialized = dropped.iter().filter(|view| view.is_materialized());
+        materialized.map(|dropped| dropped.id).try_for_each(|id| self.drop_table(view, id))
     }
 
     /// Whether a committed type, or a label of one, has another name: statements of the transaction still see the old one.

@@ -5,7 +5,7 @@ use crate::{EngineError, SqlState};
 
 /// What a handler is for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Condition {
+pub(crate) enum Condition {
     /// OTHERS: all errors but a cancellation.
     Others,
     /// Errors of a name.

@@ -8,12 +8,10 @@
 //! | [`syntax`] | the text of a block as a tree |
 //! | [`conditions`] | the errors that a block handles |
 //! | [`condition_names`] | PostgreSQL's names of errors |
-//! | [`execution`] | its statements, one after the other; what an error leaves |
 
 mod condition_names;
 mod conditions;
-mod execution;
-mod syntax;
+pub(crate) mod syntax;
 
 use crate::{EngineError, SqlState};
 

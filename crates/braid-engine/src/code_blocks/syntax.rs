@@ -11,21 +11,21 @@ const DEPTH_MAX: usize = 32;
 
 /// `BEGIN … EXCEPTION … END`
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Block {
+pub(crate) struct Block {
     pub steps: Vec<Step>,
     pub handlers: Vec<Handler>,
 }
 
 /// `WHEN condition OR … THEN …`
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Handler {
+pub(crate) struct Handler {
     pub conditions: Vec<Condition>,
     pub steps: Vec<Step>,
 }
 
 /// A statement of a block.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Step {
+pub(crate) enum Step {
     /// A statement of SQL.
     Sql(String),
     /// PERFORM: the text of a query whose rows are not wanted.
@@ -44,7 +44,7 @@ pub(super) enum Step {
 
 /// `RAISE level 'message', argument, …`
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Raise {
+pub(crate) struct Raise {
     pub level: Level,
     /// `None`: the error that is handled, again.
     pub message: Option<String>,
@@ -53,7 +53,7 @@ pub(super) struct Raise {
 
 /// What a RAISE does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Level {
+pub(crate) enum Level {
     /// It fails.
     Exception,
     Warning,
@@ -67,7 +67,7 @@ pub(super) enum Level {
 ///
 /// # Errors
 /// 42601 for what is none; 0A000 for what is not supported.
-pub(super) fn parse(text: &str) -> Result<Block, EngineError> {
+pub(crate) fn parse(text: &str) -> Result<Block, EngineError> {
     let tokens = Tokenizer::new(&SqlDialect::for_text(text), text).tokenize_with_location();
     let tokens = tokens.map_err(|error| EngineError::new(SqlState::SyntaxError, error.to_string()))?;
     let mut places = Places::new(text);

@@ -3,7 +3,7 @@
 //! | module | contents |
 //! |---|---|
 //! | [`insert`] | INSERT: rows from values or a query into a table |
-//! | [`on_conflict`] | INSERT … ON CONFLICT |
+//! | [`on_conflict`], [`inferred_indexes`] | INSERT … ON CONFLICT; the indexes that its target means |
 //! | [`update`], [`delete`] | UPDATE and DELETE |
 //! | [`merge`], [`merge_expressions`] | MERGE |
 //! | [`part_types`] | the types of parameters that several parts of a statement tell |
@@ -29,6 +29,7 @@ mod delete;
 mod found_rows;
 pub(crate) mod generated_columns;
 mod identities;
+mod inferred_indexes;
 mod insert;
 mod locked_relations;
 mod locking_query;

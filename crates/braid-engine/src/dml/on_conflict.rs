@@ -27,6 +27,7 @@ use sqlparser::ast::{
 use super::assignment::Assignment;
 use super::changed_rows::{ATTEMPTS_MAX, Changed, Part, Target, concurrent_update, query_of_text};
 use super::changes::Changes;
+use super::inferred_indexes::inferred_keys;
 use super::new_values::NewValues;
 use crate::front_end::{
     self, DescribedPart, PartQuery, ReturnedQuery, ReturningList, StatementTables, StoredIn, stored_rows,
@@ -34,7 +35,6 @@ use crate::front_end::{
 use crate::names::fold;
 use crate::statement_context::StatementContext;
 use crate::statement_limits::StatementSize;
-use crate::table::inferred_indexes::inferred_keys;
 use crate::{EngineError, SqlState};
 use braid_sql::SqlType;
 use braid_sql::syntax::WHOLE_ROW;

@@ -9,7 +9,7 @@ use braid_storage::{Catalog, WriteSet};
 use sqlparser::ast::ObjectName;
 
 use super::schema_name;
-use crate::dependents::{Behavior, Dropped, drop_views_of, drop_with};
+use crate::dependents::{Behavior, Dropped, drop_with};
 use crate::notices::Notice;
 use crate::sequences::dependents;
 use crate::statement_context::StatementContext;
@@ -68,7 +68,7 @@ pub(crate) async fn drop_schemas(
     drop(snapshot);
     drop_references(context, &references).await?;
     let change = |writes: &mut WriteSet, view: &Arc<Catalog>| {
-        drop_views_of(writes, view, &views)?;
+        writes.drop_views(view, &views)?;
         dropped.iter().try_for_each(|(id, _)| writes.drop_schema(view, *id))
     };
     context.change(change).await?;

@@ -11,7 +11,6 @@ use sqlparser::ast::{
 
 use super::transaction_block::{set_default_transaction, set_transaction};
 use crate::names::fold;
-use crate::owners::check_own_role;
 use crate::settings::{Domain, Scope, SettingValues, definition};
 use crate::statement_context::StatementContext;
 use crate::{EngineError, Outcome, SqlState};
@@ -56,7 +55,7 @@ pub(crate) fn set(context: &StatementContext, set: &Set) -> Result<Outcome, Engi
         }
         Set::SetSessionAuthorization(authorization) => match &authorization.kind {
             SetSessionAuthorizationParamKind::Default => {}
-            SetSessionAuthorizationParamKind::User(name) => check_own_role(context, &fold(name))?,
+            SetSessionAuthorizationParamKind::User(name) => context.check_own_role(&fold(name))?,
         },
         other => return Err(EngineError::unsupported(format!("{other} is not supported"))),
     }

@@ -14,7 +14,6 @@ use sqlparser::ast::OnCommit;
 
 use super::{Shared, StatementContext};
 use crate::EngineError;
-use crate::dependents::drop_views_of;
 
 impl StatementContext {
     /// The schemas that names without one are looked up in, as they are now.
@@ -124,7 +123,7 @@ impl StatementContext {
         writes.truncate_changed(&view, |table| actions.get(&table) == Some(&OnCommit::DeleteRows))?;
         let dropped = actions.iter().filter(|(_, action)| **action == OnCommit::Drop).map(|(table, _)| *table);
         let dropped: Vec<TableId> = dropped.filter(|table| view.by_id(*table).is_some()).collect();
-        drop_views_of(writes, &view, &view.all_views_of(dropped.iter().copied()))?;
+        writes.drop_views(&view, &view.all_views_of(dropped.iter().copied()))?;
         dropped.into_iter().try_for_each(|table| writes.drop_table(&view, table))?;
         Ok(())
     }

@@ -2,11 +2,11 @@
 
 use braid_base::ByteSize;
 use braid_buffer::ScanPolicy;
+use braid_catalog::is_predefined_role;
 use braid_sql::SqlError;
 use braid_sql::functions::SettingChanges;
 
 use super::StatementContext;
-use crate::owners::check_own_role;
 use crate::settings::{Definition, Domain, ProvidedValues, Scope, SettingName, SettingValues, setting_name};
 use crate::{EngineError, SqlState, TransactionStatus};
 
@@ -58,7 +58,7 @@ impl StatementContext {
         let canonical = definition.canonical(value)?;
         match (definition.name, &*canonical) {
             ("role", "none") => {}
-            ("role", role) => check_own_role(self, role)?,
+            ("role", role) => self.check_own_role(role)?,
             // It is that of the block, and ends with it.
             ("transaction_read_only", value) if self.transaction_status() != TransactionStatus::Idle => {
                 match value {
@@ -82,6 +82,21 @@ impl StatementContext {
         }
         self.change_settings(|settings| settings.set(definition.name, canonical, scope));
         Ok(())
+    }
+
+    /// Checks that a role is the session's user: no session takes another one.
+    ///
+    /// # Errors
+    /// For a role that does not exist (22023), and another one (0A000).
+    pub fn check_own_role(&self, name: &str) -> Result<(), EngineError> {
+        if name == self.user() {
+            return Ok(());
+        }
+        if is_predefined_role(name) {
+            return Err(EngineError::unsupported(format!("taking role \"{name}\" is not supported"))
+                .with_hint("A session has the privileges of its user."));
+        }
+        Err(EngineError::new(SqlState::InvalidParameterValue, format!("role \"{name}\" does not exist")))
     }
 
     /// RESET of one setting.

@@ -18,11 +18,11 @@ use sqlparser::ast::{
 use super::foreign_keys::WrittenForeignKey;
 use super::generated_columns::written_generation;
 use super::keys::{PlainKeys, WrittenKey};
-use super::storage_parameters::check_parameters;
 use crate::names::fold;
 use crate::sequences::defaults::with_sequence_ids;
 use crate::sql_types::column_type;
 use crate::statement_limits::StatementSize;
+use crate::storage_parameters::check_parameters;
 use crate::{EngineError, SqlState};
 
 /// A CHECK as written.

@@ -8,7 +8,7 @@ use braid_storage::{Catalog, Reference, TableDef, WriteSet};
 use sqlparser::ast::ObjectName;
 
 use super::foreign_keys::{drop_references, released};
-use crate::dependents::{Behavior, Dropped, described, drop_views_of, drop_with};
+use crate::dependents::{Behavior, Dropped, described, drop_with};
 use crate::notices::Notice;
 use crate::sequences::dependents;
 use crate::statement_context::StatementContext;
@@ -44,7 +44,7 @@ pub(crate) async fn drop_tables(
     drop(snapshot);
     drop_references(context, &references).await?;
     let change = |writes: &mut WriteSet, view: &Arc<Catalog>| {
-        drop_views_of(writes, view, &dependents)?;
+        writes.drop_views(view, &dependents)?;
         ids.iter().try_for_each(|table| writes.drop_table(view, *table))
     };
     context.change(change).await?;

@@ -6,9 +6,9 @@ use braid_base::{ColumnId, SchemaId, TableId};
 use braid_storage::{GenerationDef, NewTable, TableDef};
 use sqlparser::ast::Expr;
 
-use super::check_constraints::{renamed, without_table};
 use super::definition::condition_text;
 use crate::EngineError;
+use crate::column_names::{renamed, without_table};
 use crate::dml::generated_columns::{bound_generation, generation_syntax};
 use crate::statement_context::StatementContext;
 

@@ -14,10 +14,10 @@ use braid_sql::types::type_names::format_type;
 use braid_storage::{ColumnType, KEY_COLUMNS_MAX, KeyForm, KeyMember, MemberSource, TableDef, is_key_type};
 use sqlparser::ast::{CreateIndex, Expr, IndexColumn, visit_expressions};
 
-use super::check_constraints::{renamed, without_table};
 use super::definition::condition_text;
 use super::indexes::pattern_class_of;
 use super::keys::check_key_type;
+use crate::column_names::{renamed, without_table};
 use crate::front_end::{IndexExpression, IndexRole, index_syntax};
 use crate::names::fold;
 use crate::statement_context::StatementContext;

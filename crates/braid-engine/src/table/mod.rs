@@ -10,9 +10,7 @@
 //! | [`constraint_times`] | SET CONSTRAINTS, ALTER CONSTRAINT |
 //! | [`index_form`] | what an index is of |
 //! | [`index_keys`] | the keys of indexes of expressions, computed of rows |
-//! | [`inferred_indexes`] | the indexes that a target of ON CONFLICT means |
 //! | [`indexes`] | CREATE, ALTER and DROP INDEX |
-//! | [`storage_parameters`] | WITH (…) of a table |
 //! | [`constraint_names`] | the names of constraints that are written without one |
 //! | [`likes`] | LIKE among the columns of CREATE TABLE |
 //! | [`create`] | CREATE TABLE and CREATE TABLE AS |
@@ -32,10 +30,8 @@ pub(crate) mod generated_columns;
 mod index_form;
 pub(crate) mod index_keys;
 mod indexes;
-pub(crate) mod inferred_indexes;
 pub(crate) mod keys;
 mod likes;
-pub(crate) mod storage_parameters;
 mod truncate;
 
 pub(crate) use crate::table_names::{Missing, Persistence};

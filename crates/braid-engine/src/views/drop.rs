@@ -6,7 +6,7 @@ use braid_base::TableId;
 use braid_storage::{Catalog, ViewDef};
 use sqlparser::ast::{ObjectName, ObjectType};
 
-use crate::dependents::{Behavior, Dropped, drop_views_of, drop_with};
+use crate::dependents::{Behavior, Dropped, drop_with};
 use crate::named_views::drop_hint;
 use crate::notices::Notice;
 use crate::statement_context::StatementContext;
@@ -66,7 +66,7 @@ pub(crate) async fn drop_views(
     }
     let ids: Vec<TableId> = dropped.iter().map(|view| view.id).collect();
     dropped.extend(drop_with(context, &snapshot, Dropped::Relations(&ids), &[], behavior)?);
-    context.change(|writes, seen| drop_views_of(writes, seen, &dropped)).await?;
+    context.change(|writes, seen| writes.drop_views(seen, &dropped)).await?;
     Ok(Outcome::done(match wanted {
         Wanted::Plain => "DROP VIEW",
         Wanted::Materialized => "DROP MATERIALIZED VIEW",

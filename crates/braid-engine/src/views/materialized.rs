@@ -21,7 +21,7 @@ use crate::front_end::{self, REFRESHED_SCHEMA, StoredIn, StoredRows, TableOfQuer
 use crate::notices::Notice;
 use crate::statement::{CreateView, RefreshView};
 use crate::statement_context::StatementContext;
-use crate::table::storage_parameters::check_parameters;
+use crate::storage_parameters::check_parameters;
 use crate::table_names::{Persistence, new_name};
 use crate::{EngineError, Outcome, SqlState, Statement};
 

@@ -8,7 +8,7 @@ use sqlparser::ast::{Ident, SqlOption};
 
 use crate::EngineError;
 use crate::names::fold;
-use crate::table::storage_parameters::{invalid, is_boolean, not_boolean, unrecognized, written_parameters};
+use crate::storage_parameters::{invalid, is_boolean, not_boolean, unrecognized, written_parameters};
 
 const BOOLEANS: [&str; 2] = ["security_barrier", "security_invoker"];
 const CHECK_OPTION: &str = "check_option";

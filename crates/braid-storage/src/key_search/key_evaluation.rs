@@ -1,42 +1,13 @@
-//! Keys that are computed: indexes of expressions, and those with a condition.
-//!
-//! The expressions are SQL, which is not the store's: who opens the store gives it what evaluates them. They are immutable, so that a run is
-//! still a function of its chunk.
+//! The run of some rows of a table, whose keys may have to be computed.
 
-use std::error::Error;
-use std::fmt;
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, BooleanArray};
+use arrow::array::{Array, ArrayRef};
 
-use crate::key_index::{KeyForm, KeyRun, KeyShape, KeyTooLong};
+use crate::key_evaluator::ComputedKeys;
+use crate::key_index::{KeyRun, KeyShape, KeyTooLong};
 use crate::store_shared::StoreShared;
 use crate::{StoreError, TableDef};
-
-/// Evaluates the expressions of computed keys.
-pub trait KeyEvaluator: fmt::Debug + Send + Sync {
-    /// The keys of rows of a table. `columns` are those that the keys read, with their places in the table. A row in which an expression
-    /// fails is left out, unless it is needed. `rows` are their number, and whether one is needed.
-    ///
-    /// # Errors
-    /// Those of the expressions in needed rows.
-    fn evaluate(
-        &self,
-        def: &TableDef,
-        form: &KeyForm,
-        columns: &[(usize, ArrayRef)],
-        rows: (usize, &dyn Fn(usize) -> bool),
-    ) -> Result<ComputedKeys, Box<dyn Error + Send + Sync>>;
-}
-
-/// The keys of some rows.
-#[derive(Clone, Debug)]
-pub struct ComputedKeys {
-    /// The values of each member, as a column of its type is stored.
-    pub members: Vec<ArrayRef>,
-    /// Whether the index has a row: true is yes. `None`: it has all.
-    pub has_row: Option<BooleanArray>,
-}
 
 /// The run of rows with these columns, which keys of the shape are made of. A row in which an expression fails is left out, unless it is needed:
 /// it may have been deleted before there was the index.

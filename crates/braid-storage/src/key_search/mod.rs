@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`table_keys`] | the keys of a table |
 //! | [`chunk_search`] | rows of some chunks with one of several keys |
-//! | [`key_evaluation`] | keys that are computed of rows |
+//! | [`key_evaluation`] | the run of some rows, whose keys may have to be computed |
 //! | [`key_check`] | whether no two rows of a version have the same key |
 //! | [`reference_check`] | validation of a foreign key against all rows of a version |
 
@@ -16,6 +16,5 @@ mod table_keys;
 
 pub(crate) use chunk_search::{KeyMatch, SearchedChunk, all_matches, first_match, run_of_batches};
 pub(crate) use key_check::check_key;
-pub use key_evaluation::{ComputedKeys, KeyEvaluator};
 pub(crate) use reference_check::{Unsatisfied, columns_of, first_unsatisfied, missing_keys, mixed_nulls};
 pub(crate) use table_keys::{Duplicate, duplicate_key, key_id, shape_of, shape_of_columns};

@@ -15,7 +15,6 @@
 //! | [`column_types`] | ALTER COLUMN … TYPE |
 //! | [`generated_columns`] | DROP EXPRESSION, and what becomes of generated columns |
 //! | [`own_sequences`] | identity columns, and new columns with sequences |
-//! | [`other_relations`] | ALTER TABLE of views and sequences |
 //! | [`view_columns`] | columns that views and generated columns read |
 //! | [`rewriting`] | the rows with their new values |
 
@@ -25,7 +24,6 @@ mod column_types;
 mod constraint_actions;
 mod foreign_keys;
 mod generated_columns;
-mod other_relations;
 mod own_sequences;
 mod passes;
 mod rewriting;
@@ -33,53 +31,33 @@ mod view_columns;
 
 use std::sync::Arc;
 
-use braid_storage::{Catalog, WriteSet};
+use braid_storage::{Catalog, TableDef, WriteSet};
 use sqlparser::ast::{AlterTable, AlterTableOperation, DropBehavior, ObjectName, RenameTableNameKind, TableConstraint};
 
 use super::definition::written_check;
 use super::foreign_keys::{WrittenForeignKey, drop_references};
 use super::keys::{PlainKeys, WrittenKey};
-use crate::dependents::{Behavior, drop_views_of};
+use crate::dependents::Behavior;
 use crate::names::fold;
-use crate::notices::Notice;
 use crate::statement_context::StatementContext;
-use crate::table_names::{Named, named_table};
 use crate::{EngineError, Outcome, SqlState, Statement};
 use altered_table::AlteredTable;
 pub(crate) use column_actions::definition_with_renamed_column;
 use foreign_keys::{check_references, lock_references};
-use other_relations::alter_other;
 use own_sequences::alter_sequences;
 use passes::in_passes;
 use rewriting::altered_rows;
 
-/// `ALTER TABLE [IF EXISTS] [ONLY] t …`
+/// ALTER TABLE of a table as the states of the database have it.
 ///
 /// # Errors
-/// For a table that does not exist or is none of users' tables, for what its actions are refused for, and what writing and commits fail
-/// with. Nothing is changed then.
+/// For what its actions are refused for, and what writing and commits fail with. Nothing is changed then.
 pub(crate) async fn alter_table(
     context: &StatementContext,
     statement: &Statement,
     alter: &AlterTable,
+    (states, def): ((Arc<Catalog>, Arc<Catalog>), Arc<TableDef>),
 ) -> Result<Outcome, EngineError> {
-    if alter.location.is_some() || alter.on_cluster.is_some() || alter.table_type.is_some() {
-        return Err(EngineError::unsupported("this form of ALTER TABLE is not supported"));
-    }
-    context.settle_writes().await?;
-    let states = context.states();
-    let named = named_table(context, &states.1, &alter.name)?;
-    if let Some(outcome) = alter_other(context, &named, &alter.operations).await? {
-        return Ok(outcome);
-    }
-    let def = match named {
-        Named::Nothing(_, table) | Named::NoSchema(_, table) if alter.if_exists => {
-            let what = format!("relation \"{table}\" does not exist");
-            context.raise(Notice::skipping(SqlState::SuccessfulCompletion, &what));
-            return Ok(Outcome::done("ALTER TABLE"));
-        }
-        named => named.into_altered()?,
-    };
     let unknown = || EngineError::internal("a table that was found is gone");
     let mut altered = AlteredTable::of(&states.1, states.1.by_id(def.id).ok_or_else(unknown)?);
     for action in in_passes(&alter.operations)? {
@@ -93,7 +71,7 @@ pub(crate) async fn alter_table(
         lock_references(context, &rechecked).await?;
         let sequences = std::mem::take(&mut altered.sequences);
         let change = |writes: &mut WriteSet, seen: &Arc<Catalog>| {
-            drop_views_of(writes, seen, &views)?;
+            writes.drop_views(seen, &views)?;
             alter_sequences(writes, seen, &sequences)
         };
         context.alter_table(&states, (altered.into_definition(), rows), change).await?;

@@ -9,13 +9,13 @@ use futures::future::BoxFuture;
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, Tokenizer};
 
-use super::syntax::{self, Block, Level, Raise, Step};
 use braid_sql::functions::strings::quoting::quote_literal;
 
+use super::Session;
 use crate::bound_parameters::BoundParameters;
+use crate::code_blocks::syntax::{self, Block, Level, Raise, Step};
 use crate::interrupt::Interrupt;
 use crate::notices::Notice;
-use crate::session::Session;
 use crate::statement::{Command, MaintenanceStatement, Places, SqlDialect};
 use crate::statement_context::StatementContext;
 use crate::transaction::BlockEnd;
@@ -26,7 +26,7 @@ impl Session {
     ///
     /// # Errors
     /// For a text that is no block, and those of its statements.
-    pub(crate) async fn execute_block(&self, text: &str, interrupt: &Interrupt) -> Result<Outcome, EngineError> {
+    pub(super) async fn execute_block(&self, text: &str, interrupt: &Interrupt) -> Result<Outcome, EngineError> {
         let block = syntax::parse(text)?;
         let run = BlockRun { session: self, interrupt };
         if self.context.is_in_transaction() {

@@ -14,7 +14,7 @@ use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::Token;
 
-use super::check_constraints::without_table;
+use crate::column_names::without_table;
 use crate::front_end::{comparable_expressions, index_syntax};
 use crate::names::fold;
 use crate::statement::SqlDialect;
@@ -25,7 +25,7 @@ use crate::{EngineError, SqlState};
 ///
 /// # Errors
 /// For what is no target, columns that there are not, and those of expressions.
-pub(crate) fn inferred_keys(
+pub(super) fn inferred_keys(
     context: &StatementContext,
     def: &TableDef,
     text: &str,

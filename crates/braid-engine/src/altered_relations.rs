@@ -1,17 +1,48 @@
-//! ALTER TABLE of what is no table: PostgreSQL renames any relation with it, and refuses the actions that only tables have.
+//! ALTER TABLE of any relation. PostgreSQL renames views with it, too, and refuses the actions that only tables have.
 
 use braid_sql::syntax::column_change;
-use sqlparser::ast::{AlterColumnOperation, AlterTableOperation};
+use sqlparser::ast::{AlterColumnOperation, AlterTable, AlterTableOperation};
 
+use crate::notices::Notice;
 use crate::statement_context::StatementContext;
-use crate::table_names::Named;
-use crate::{EngineError, Outcome, SqlState, views};
+use crate::table_names::{Named, named_table};
+use crate::{EngineError, Outcome, SqlState, Statement, table, views};
+
+/// `ALTER TABLE [IF EXISTS] [ONLY] t …`
+///
+/// # Errors
+/// For a relation that does not exist or is none of users', for what its actions are refused for, and what writing and commits fail with.
+/// Nothing is changed then.
+pub(crate) async fn alter_relation(
+    context: &StatementContext,
+    statement: &Statement,
+    alter: &AlterTable,
+) -> Result<Outcome, EngineError> {
+    if alter.location.is_some() || alter.on_cluster.is_some() || alter.table_type.is_some() {
+        return Err(EngineError::unsupported("this form of ALTER TABLE is not supported"));
+    }
+    context.settle_writes().await?;
+    let states = context.states();
+    let named = named_table(context, &states.1, &alter.name)?;
+    if let Some(outcome) = alter_other(context, &named, &alter.operations).await? {
+        return Ok(outcome);
+    }
+    let def = match named {
+        Named::Nothing(_, table) | Named::NoSchema(_, table) if alter.if_exists => {
+            let what = format!("relation \"{table}\" does not exist");
+            context.raise(Notice::skipping(SqlState::SuccessfulCompletion, &what));
+            return Ok(Outcome::done("ALTER TABLE"));
+        }
+        named => named.into_altered()?,
+    };
+    table::alter_table(context, statement, alter, (states, def)).await
+}
 
 /// Alters a view or a sequence; `None` if the name means something else.
 ///
 /// # Errors
 /// For actions that only tables have (42809), and others than renaming a view (0A000).
-pub(super) async fn alter_other(
+async fn alter_other(
     context: &StatementContext,
     named: &Named,
     actions: &[AlterTableOperation],
