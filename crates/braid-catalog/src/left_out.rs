@@ -1,14 +1,13 @@
 //! Views of PostgreSQL over functions that Braid does not have: those whose rows are given, and those that do not exist.
 
 /// Views that list what the server tells.
-const TOLD: &[&str] = &["pg_prepared_statements", "pg_settings", "pg_stat_activity"];
+const TOLD: &[&str] = &["pg_cursors", "pg_locks", "pg_prepared_statements", "pg_settings", "pg_stat_activity"];
 
 /// Views without rows: they list what Braid does not have. These are extensions, replication, two-phase commit, vacuum and the progress
-/// of other maintenance, publications, security labels, extended statistics, and locks that a client can wait for.
+/// of other maintenance, publications, security labels, and extended statistics.
 const EMPTY: &[&str] = &[
     "pg_available_extension_versions",
     "pg_available_extensions",
-    "pg_locks",
     "pg_prepared_xacts",
     "pg_publication_tables",
     "pg_replication_origin_status",
@@ -71,7 +70,6 @@ const LEFT_OUT: &[(&str, &str, &str)] = &[
     ("information_schema", "usage_privileges", PRIVILEGES),
     ("pg_catalog", "pg_backend_memory_contexts", MEMORY),
     ("pg_catalog", "pg_config", FILES),
-    ("pg_catalog", "pg_cursors", OF_SESSION),
     ("pg_catalog", "pg_file_settings", FILES),
     ("pg_catalog", "pg_hba_file_rules", FILES),
     ("pg_catalog", "pg_ident_file_mappings", FILES),
@@ -90,7 +88,6 @@ const PRIVILEGES: &str = "there are no privileges of single objects";
 const FEATURES: &str = "they list what PostgreSQL implements of the SQL standard";
 const MEMORY: &str = "it shows PostgreSQL's memory";
 const FILES: &str = "it shows PostgreSQL's files";
-const OF_SESSION: &str = "only the session itself knows them";
 const PROCESSES: &str = "it shows PostgreSQL's processes";
 const ENCRYPTION: &str = "how clients are connected is not told";
 

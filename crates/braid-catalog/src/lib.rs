@@ -42,6 +42,8 @@ mod view_texts;
 
 pub use names::{CatalogNames, is_predefined_role};
 pub use relations::{RelationColumn, RelationKind, SystemRelation, relation, relation_by_id, relations};
-pub use server_facts::{Database, PreparedStatement, Role, ServerFacts, ServerView, Session, Setting};
+pub use server_facts::{
+    Cursor, Database, Lock, LockTarget, PreparedStatement, Role, ServerFacts, ServerView, Session, Setting,
+};
 pub use snapshot::Snapshot;
 pub use sources::sequences::{SEQUENCE_COLUMNS, sequence_row, type_of_numbers};

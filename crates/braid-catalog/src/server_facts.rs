@@ -14,6 +14,10 @@ pub trait ServerFacts: fmt::Debug {
     fn settings(&self) -> Vec<Setting>;
     /// All sessions.
     fn sessions(&self) -> Vec<Session>;
+    /// The cursors of the session that have names.
+    fn cursors(&self) -> Vec<Cursor>;
+    /// The locks that sessions hold or wait for.
+    fn locks(&self) -> Vec<Lock>;
     /// The prepared statements of the session that have names.
     fn prepared_statements(&self) -> Vec<PreparedStatement>;
     /// Its own views of what it does, in schema `pg_catalog`.
@@ -97,8 +101,58 @@ pub struct Session {
     pub state_changed_us: Option<i64>,
     /// `active`, `idle`, `idle in transaction`, `idle in transaction (aborted)`.
     pub state: &'static str,
+    /// What it waits for: `Client`, `Lock`, and which of these; `None` if it does not wait.
+    pub wait: Option<(&'static str, &'static str)>,
     /// The text of its query, or of the last one; `None` if it is not told.
     pub query: Option<String>,
+}
+
+/// A lock that a session holds or waits for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lock {
+    /// What is locked.
+    pub target: LockTarget,
+    /// The number of the session.
+    pub session: i32,
+    /// `ExclusiveLock`, `ShareLock`, …
+    pub mode: &'static str,
+    /// Whether it is held.
+    pub is_granted: bool,
+}
+
+/// What is locked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LockTarget {
+    /// The relation of this object id: some of its rows are locked.
+    Relation(u32),
+    /// The end of the transaction of this number, which it holds itself.
+    Transaction(u32),
+    /// Numbers that mean what sessions agree on: the upper and lower half of one, or two.
+    Advisory {
+        /// The upper half, or the first number.
+        upper: u32,
+        /// The lower half, or the second number.
+        lower: u32,
+        /// Whether there are two.
+        is_pair: bool,
+    },
+}
+
+/// A cursor.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cursor {
+    /// Its name.
+    pub name: String,
+    /// What was sent to open it.
+    pub text: String,
+    /// Whether it outlives its transaction.
+    pub is_holdable: bool,
+    /// Whether it answers binary values.
+    pub is_binary: bool,
+    /// Whether it goes backward.
+    pub is_scrollable: bool,
+    /// When it was opened, in microseconds since 1970-01-01 UTC.
+    pub opened_us: i64,
 }
 
 /// A prepared statement.

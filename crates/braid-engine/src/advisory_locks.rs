@@ -4,13 +4,14 @@
 //! 1. A session may hold a lock several times, for itself and for its transaction, shared and not. Its own locks do not exclude each other.
 //! 2. Locks of the session are given back by `pg_advisory_unlock`, as often as they were taken, or when the session ends; those of the
 //!    transaction when it ends.
-//! 3. A wait that would close a circle of waits for such locks is refused (40P01). Circles with locks of rows end by a time-out.
+//! 3. A wait that would close a circle of waits, also through locks of rows and keys, is refused (40P01).
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
 use braid_sql::functions::advisory::{AdvisoryKey, AdvisoryLock};
+use braid_storage::OtherWaits;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
@@ -88,17 +89,17 @@ impl State {
         Ok(true)
     }
 
-    /// Whether a session waits for another one, itself or through others.
-    fn waits_for(&self, session: i32, other: i32) -> bool {
-        let (mut seen, mut next) = (vec![session], vec![session]);
+    /// Whether a session waits for itself, through others. `row_waits` are the sessions that wait for others by locks of rows and keys.
+    fn waits_for_itself(&self, session: i32, row_waits: &[(i32, i32)]) -> bool {
+        let (mut seen, mut next) = (HashSet::from([session]), vec![session]);
         while let Some(at) = next.pop() {
-            let Some(lock) = self.waits.get(&at) else { continue };
-            for holder in self.excluding(at, *lock) {
-                if holder == other {
+            let of_lock = self.waits.get(&at).into_iter().flat_map(|lock| self.excluding(at, *lock));
+            let of_rows = row_waits.iter().filter(|(waiting, _)| *waiting == at).map(|(_, holder)| *holder);
+            for holder in of_lock.chain(of_rows) {
+                if holder == session {
                     return true;
                 }
-                if !seen.contains(&holder) {
-                    seen.push(holder);
+                if seen.insert(holder) {
                     next.push(holder);
                 }
             }
@@ -146,6 +147,56 @@ impl State {
     }
 }
 
+/// A lock that is held or waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ShownLock {
+    /// What is locked.
+    pub key: AdvisoryKey,
+    /// By which session.
+    pub session: i32,
+    /// Whether others may share it.
+    pub is_shared: bool,
+    /// Whether it is held.
+    pub is_granted: bool,
+}
+
+impl AdvisoryLocks {
+    /// All locks that are held or waited for.
+    pub fn all(&self) -> Vec<ShownLock> {
+        let state = self.state.lock();
+        let mut shown = Vec::new();
+        for (key, holders) in &state.held {
+            for (session, held) in holders {
+                let modes = [
+                    (true, held.shared + held.shared_of_transaction),
+                    (false, held.exclusive + held.exclusive_of_transaction),
+                ];
+                let held = modes.into_iter().filter(|(_, count)| *count > 0);
+                shown.extend(held.map(|(is_shared, _)| ShownLock {
+                    key: *key,
+                    session: *session,
+                    is_shared,
+                    is_granted: true,
+                }));
+            }
+        }
+        shown.extend(state.waits.iter().map(|(session, lock)| ShownLock {
+            key: lock.key,
+            session: *session,
+            is_shared: lock.is_shared,
+            is_granted: false,
+        }));
+        shown
+    }
+}
+
+impl OtherWaits for AdvisoryLocks {
+    fn blocking(&self, session: i32) -> Vec<i32> {
+        let state = self.state.lock();
+        state.waits.get(&session).map(|lock| state.excluding(session, *lock).collect()).unwrap_or_default()
+    }
+}
+
 impl SessionLocks {
     /// A session without locks.
     pub fn new(session_id: i32, locks: Arc<AdvisoryLocks>) -> Self {
@@ -160,12 +211,18 @@ impl SessionLocks {
         self.locks.state.lock().try_lock(self.session_id, lock)
     }
 
-    /// Locks, when no other session excludes it. `timeout` is the longest wait.
+    /// Locks, when no other session excludes it. `timeout` is the longest wait; `row_waits` tells which sessions wait for which by locks of
+    /// rows and keys, as circles may go through both.
     ///
     /// # Errors
     /// For a circle of waits (40P01), a wait that is too long (55P03), and too many locks.
-    pub async fn lock(&self, lock: AdvisoryLock, timeout: Option<Duration>) -> Result<(), EngineError> {
-        let waited = self.wait_for(lock);
+    pub async fn lock(
+        &self,
+        lock: AdvisoryLock,
+        timeout: Option<Duration>,
+        row_waits: impl Fn() -> Vec<(i32, i32)>,
+    ) -> Result<(), EngineError> {
+        let waited = self.wait_for(lock, row_waits);
         match timeout {
             None => waited.await,
             Some(timeout) => tokio::time::timeout(timeout, waited).await.unwrap_or_else(|_| {
@@ -174,7 +231,7 @@ impl SessionLocks {
         }
     }
 
-    async fn wait_for(&self, lock: AdvisoryLock) -> Result<(), EngineError> {
+    async fn wait_for(&self, lock: AdvisoryLock, row_waits: impl Fn() -> Vec<(i32, i32)>) -> Result<(), EngineError> {
         let mut wait = None;
         loop {
             let released = self.locks.released.notified();
@@ -188,10 +245,12 @@ impl SessionLocks {
                 }
                 state.waits.insert(self.session_id, lock);
                 wait.get_or_insert(Wait(self));
-                if state.waits_for(self.session_id, self.session_id) {
-                    drop(state);
-                    return Err(EngineError::new(SqlState::DeadlockDetected, "deadlock detected"));
-                }
+            }
+            // Who begins to wait for rows from here on sees this wait: one of both finds the circle. The locks of rows are asked while
+            // this state is free, as they ask it.
+            let row_waits = row_waits();
+            if self.locks.state.lock().waits_for_itself(self.session_id, &row_waits) {
+                return Err(EngineError::new(SqlState::DeadlockDetected, "deadlock detected"));
             }
             released.await;
         }
@@ -279,13 +338,13 @@ mod tests {
             assert!(session.try_lock(lock(id as i64, false, false)).unwrap());
         }
         let soon = Some(Duration::from_millis(10));
-        assert_eq!(sessions[0].lock(lock(1, false, false), soon).await.unwrap_err().sqlstate(), "55P03");
-        let first = sessions[0].lock(lock(1, true, false), None);
-        let second = sessions[1].lock(lock(2, false, true), None);
+        assert_eq!(sessions[0].lock(lock(1, false, false), soon, Vec::new).await.unwrap_err().sqlstate(), "55P03");
+        let first = sessions[0].lock(lock(1, true, false), None, Vec::new);
+        let second = sessions[1].lock(lock(2, false, true), None, Vec::new);
         tokio::pin!(first, second);
         assert!(tokio::time::timeout(Duration::from_millis(5), &mut first).await.is_err());
         assert!(tokio::time::timeout(Duration::from_millis(5), &mut second).await.is_err());
-        assert_eq!(sessions[2].lock(lock(0, true, false), None).await.unwrap_err().sqlstate(), "40P01");
+        assert_eq!(sessions[2].lock(lock(0, true, false), None, Vec::new).await.unwrap_err().sqlstate(), "40P01");
         sessions[2].unlock_all();
         second.await.unwrap();
         sessions[1].unlock_all();

@@ -17,6 +17,7 @@ use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::activity::ActiveSessions;
 use crate::advisory_locks::AdvisoryLocks;
 use crate::interrupt::shutting_down;
 use crate::memory::{QueryMemory, TotalMemory};
@@ -48,6 +49,7 @@ pub struct Database {
     dispatcher: Arc<Dispatcher>,
     notifications: Arc<NotificationHub>,
     advisory_locks: Arc<AdvisoryLocks>,
+    sessions: ActiveSessions,
     /// Cancelled by [`Database::close`].
     shutdown: CancellationToken,
     /// The statements under way.
@@ -111,10 +113,16 @@ impl Database {
             dispatcher,
             notifications: Arc::default(),
             advisory_locks: Arc::default(),
+            sessions: ActiveSessions::default(),
             shutdown: CancellationToken::new(),
             statements: TaskTracker::new(),
             next_session_id: AtomicI32::new(1),
         }))
+    }
+
+    /// What its sessions do.
+    pub(crate) fn sessions(&self) -> &ActiveSessions {
+        &self.sessions
     }
 
     /// The templates of statements in numbers.

@@ -13,7 +13,7 @@
 //! | `session_control` | SET, RESET, SHOW, BEGIN, COMMIT, ROLLBACK, savepoints |
 //! | `load`, `copy` | loading from generators and files; rows in and out as CSV, text and Parquet |
 //! | `altered_relations`, `relocation` | ALTER TABLE of any relation; ALTER … SET SCHEMA |
-//! | `owners` | ALTER … OWNER TO |
+//! | `owners`, `storage_hints` | ALTER … OWNER TO; ALTER TABLE … SET STATISTICS and the like |
 //! | `comments` | COMMENT ON |
 //! | `views` | CREATE, ALTER, DROP and REFRESH of views |
 //! | `table`, `enum_types`, `dml` | CREATE TABLE, DROP TABLE, TRUNCATE; CREATE, ALTER and DROP TYPE; INSERT, UPDATE, DELETE |
@@ -37,12 +37,12 @@
 //! | `statement_limits`, `deep_stack` | how large and how deep statements may be; stacks for deep trees |
 //! | `settings`, [`transaction`] | the list of settings and a session's values; the state of its transaction |
 //! | [`config`], [`memory`] | the configuration of a database; the budgets of all queries and of each |
-//! | [`named_statements`] | the prepared statements of a session |
+//! | [`named_statements`], `named_cursors` | the prepared statements of a session, and its cursors |
 //! | `notifications` | LISTEN and NOTIFY: what transactions tell the sessions that listen |
-//! | `advisory_locks` | numbers that sessions lock |
+//! | `activity`, `advisory_locks` | what sessions do, and how one stops another; numbers that they lock |
 //! | `session_sequences` | the numbers of sequences that a session was given |
 //! | [`notices`] | what statements tell their clients without failing |
-//! | `interrupt`, `clock` | what stops a statement; what time it is |
+//! | `interrupt`, `clock`, `statement_times` | what stops a statement; what time it is; where statements' time goes |
 //! | `conversion` | values of loaded columns as values of the table's types |
 //! | `column_names`, `storage_parameters` | columns in expressions over a table's rows; WITH (…) of tables and views |
 //! | `stored_row` | rows of a table as values |
@@ -66,6 +66,7 @@ pub mod statement;
 pub mod testing;
 pub mod transaction;
 
+mod activity;
 mod advisory_locks;
 mod altered_relations;
 mod arrow_cast;
@@ -87,6 +88,7 @@ mod input;
 mod interrupt;
 mod load;
 mod maintenance;
+mod named_cursors;
 mod named_views;
 mod names;
 mod notifications;
@@ -108,6 +110,8 @@ mod sharing;
 mod sql_types;
 mod statement_context;
 mod statement_limits;
+mod statement_times;
+mod storage_hints;
 mod storage_parameters;
 mod stored_row;
 mod system_views;
@@ -123,6 +127,7 @@ pub use config::Config;
 pub use database::Database;
 pub use deep_stack::RUNTIME_STACK_BYTES;
 pub use error::{EngineError, ErrorObject};
+pub use named_cursors::{NamedCursor, NamedCursors};
 pub use named_statements::{NamedStatement, PreparedBy};
 pub use notices::{Notice, NoticeSeverity};
 pub use notifications::Notification;
@@ -136,5 +141,6 @@ pub use session::Session;
 pub use sharing::SharingFigures;
 pub use statement::{Statement, StatementKind};
 pub use statement_context::MessageScope;
+pub use statement_times::StatementTimes;
 pub use templates::TemplateFigures;
 pub use transaction::TransactionStatus;

@@ -1,18 +1,19 @@
-//! VACUUM, ANALYZE, CHECKPOINT and LOCK TABLE.
+//! VACUUM, ANALYZE, CHECKPOINT, REINDEX, CLUSTER and LOCK TABLE.
 //!
-//! Braid keeps statistics with every write, and drops chunks without rows by itself, so that VACUUM and ANALYZE check their names and have
-//! nothing to do. There are no locks of tables: LOCK TABLE is refused in modes that would keep others from reading or changing rows,
+//! Braid keeps statistics with every write, drops chunks without rows by itself, and has no index that could differ from its rows, so that
+//! VACUUM, ANALYZE, REINDEX and CLUSTER check their names and have nothing to do. There are no locks of tables: LOCK TABLE is refused in modes that would keep others from reading or changing rows,
 //! and in SHARE UPDATE EXCLUSIVE, which two transactions never hold at once. The others keep only from locking and altering tables. What alters a table waits for nobody here, and readers of its earlier state go on.
 
 use std::collections::HashSet;
 
-use sqlparser::ast::Ident;
+use sqlparser::ast::{Ident, ObjectName};
 
 use crate::names::fold;
 use crate::notices::Notice;
-use crate::statement::{LockMode, MaintenanceStatement, Target};
+use crate::statement::{LockMode, MaintenanceStatement, ReindexSubject, Target};
 use crate::statement_context::StatementContext;
-use crate::table_names::{Named, SystemKind, named_table};
+use crate::table::named_index;
+use crate::table_names::{Named, SystemKind, named_table, no_schema};
 use crate::transaction::needs_block;
 use crate::{EngineError, Outcome, SqlState, Statement, TransactionStatus};
 
@@ -59,6 +60,22 @@ pub(crate) async fn execute(
             context.database().store().checkpoint().await?;
             Ok(Outcome::done("CHECKPOINT"))
         }
+        MaintenanceStatement::Reindex { subject, is_concurrent, unknown } => {
+            check_options("REINDEX", unknown.as_deref())?;
+            check_reindexed(context, subject, *is_concurrent, is_in_block)?;
+            Ok(Outcome::done("REINDEX"))
+        }
+        MaintenanceStatement::Cluster { table: None, unknown: None } if is_in_block => {
+            let message = "CLUSTER cannot run inside a transaction block";
+            Err(EngineError::new(SqlState::ActiveTransaction, message))
+        }
+        MaintenanceStatement::Cluster { table, unknown } => {
+            check_options("CLUSTER", unknown.as_deref())?;
+            if let Some((name, index)) = table {
+                check_clustered(context, name, index.as_ref())?;
+            }
+            Ok(Outcome::done("CLUSTER"))
+        }
         MaintenanceStatement::Lock { .. } if !is_in_block => Err(needs_block("LOCK TABLE")),
         MaintenanceStatement::Lock { names, mode } => {
             let snapshot = context.snapshot();
@@ -71,6 +88,88 @@ pub(crate) async fn execute(
             }
         }
     }
+}
+
+/// Indexes follow from their rows at every moment: what REINDEX is of must exist.
+fn check_reindexed(
+    context: &StatementContext,
+    subject: &ReindexSubject,
+    is_concurrent: bool,
+    is_in_block: bool,
+) -> Result<(), EngineError> {
+    let (statement, is_of_many) = match subject {
+        ReindexSubject::Schema(_) => ("REINDEX SCHEMA", true),
+        ReindexSubject::Database(statement, _) => (*statement, true),
+        ReindexSubject::Index(_) | ReindexSubject::Table(_) => ("REINDEX CONCURRENTLY", false),
+    };
+    if is_in_block && (is_concurrent || is_of_many) {
+        let statement = if is_concurrent { "REINDEX CONCURRENTLY" } else { statement };
+        let message = format!("{statement} cannot run inside a transaction block");
+        return Err(EngineError::new(SqlState::ActiveTransaction, message));
+    }
+    let snapshot = context.snapshot();
+    match subject {
+        ReindexSubject::Index(name) => {
+            let found = named_index(context, &snapshot, name).map(drop);
+            found.map_err(|error| match error.state() {
+                SqlState::UndefinedObject => {
+                    EngineError::new(SqlState::UndefinedTable, format!("relation \"{name}\" does not exist"))
+                }
+                state => EngineError::new(state, error.message().to_owned()),
+            })
+        }
+        ReindexSubject::Table(name) => match named_table(context, &snapshot, name)? {
+            Named::Nothing(_, found) if named_index(context, &snapshot, name).is_ok() => Err(no_table(&found)),
+            named => check_has_rows(named),
+        },
+        ReindexSubject::Schema(name) if !context.is_schema(&snapshot, &fold(name)) => Err(no_schema(&fold(name))),
+        ReindexSubject::Database(_, name) if fold(name) != context.database_name() => {
+            Err(EngineError::unsupported("can only reindex the currently open database"))
+        }
+        ReindexSubject::Schema(_) | ReindexSubject::Database(..) => Ok(()),
+    }
+}
+
+/// Rows have no order of their own, and chunks their zone maps: what CLUSTER names must exist.
+fn check_clustered(context: &StatementContext, name: &ObjectName, index: Option<&Ident>) -> Result<(), EngineError> {
+    let snapshot = context.snapshot();
+    let named = named_table(context, &snapshot, name)?;
+    let (relation, keys) = match &named {
+        Named::Table(def) => (def.name.clone(), def.keys.clone()),
+        Named::View(view) if view.is_materialized() => {
+            let keys = snapshot.by_id(view.id).map(|version| version.def.keys.clone());
+            (view.name.clone(), keys.unwrap_or_default())
+        }
+        _ => return check_has_rows(named),
+    };
+    let Some(index) = index.map(fold) else {
+        let message = format!("there is no previously clustered index for table \"{relation}\"");
+        return Err(EngineError::new(SqlState::UndefinedObject, message));
+    };
+    match keys.iter().any(|key| key.name == index) {
+        true => Ok(()),
+        false => {
+            let message = format!("index \"{index}\" for table \"{relation}\" does not exist");
+            Err(EngineError::new(SqlState::UndefinedObject, message))
+        }
+    }
+}
+
+/// Checks that a relation is a table or materialized view.
+fn check_has_rows(named: Named) -> Result<(), EngineError> {
+    let name = match named {
+        Named::Table(_) | Named::System(_, SystemKind::Table) => return Ok(()),
+        Named::View(view) if view.is_materialized() => return Ok(()),
+        Named::View(view) => view.name.clone(),
+        Named::Sequence(known) => known.definition.name.clone(),
+        Named::System(name, SystemKind::View) => name,
+        missing @ (Named::Nothing(..) | Named::NoSchema(..)) => return missing.into_copied().map(drop),
+    };
+    Err(no_table(&name))
+}
+
+fn no_table(name: &str) -> EngineError {
+    EngineError::new(SqlState::WrongObjectType, format!("\"{name}\" is not a table or materialized view"))
 }
 
 fn check_options(statement: &str, unknown: Option<&str>) -> Result<(), EngineError> {

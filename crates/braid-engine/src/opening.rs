@@ -1,4 +1,4 @@
-//! Opening a database: its parts, and above them what computes the keys of its indexes, which is SQL.
+//! Opening a database: its parts, and above them what the store asks: the keys of indexes, which are SQL, and how sessions wait.
 
 use std::sync::Arc;
 
@@ -32,6 +32,7 @@ impl Database {
         Box::pin(async move {
             let database = Self::assemble(device, config)?;
             database.store().set_key_evaluator(Arc::new(IndexKeys::of(&database)));
+            database.store().set_other_waits(database.advisory_locks().clone());
             Ok(database)
         })
     }

@@ -8,6 +8,7 @@ mod named;
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures::future::BoxFuture;
 use sqlparser::ast;
@@ -24,10 +25,11 @@ use crate::session_control::Chain;
 use crate::settings::{DEFINITIONS, Report, Scope};
 use crate::statement::{Command, ObjectChange, SequenceKind, SequenceStatement, Tokens};
 use crate::statement_context::{MessageScope, StatementContext};
+use crate::table_names::{Named, named_table};
 use crate::{
-    Database, EngineError, Notice, Outcome, ParameterType, ParameterValue, Prepared, Statement, StatementKind,
-    TransactionStatus, code_blocks, comments, copy, dml, enum_types, front_end, maintenance, owners, recall,
-    relocation, schemas, sequences, session_control, table, views,
+    Database, EngineError, NamedCursors, Notice, Outcome, ParameterType, ParameterValue, Prepared, Statement,
+    StatementKind, StatementTimes, TransactionStatus, code_blocks, comments, copy, dml, enum_types, front_end,
+    maintenance, owners, recall, relocation, schemas, sequences, session_control, storage_hints, table, views,
 };
 
 /// One client's connection: its user, its settings, its transaction block. Cheap to clone and to keep.
@@ -39,7 +41,9 @@ pub struct Session {
 impl Database {
     /// A session for `user`.
     pub fn session(self: &Arc<Self>, user: &str) -> Session {
-        Session { context: StatementContext::new(self.clone(), user, self.next_session_id()) }
+        let context = StatementContext::new(self.clone(), user, self.next_session_id());
+        context.enter_sessions();
+        Session { context }
     }
 }
 
@@ -71,7 +75,8 @@ impl Session {
     ) -> BoxFuture<'a, Result<Prepared, EngineError>> {
         Box::pin(async move {
             let interrupt = self.interrupt(CancellationToken::new());
-            let prepared = interrupt.run(self.prepare_inner(statement, param_types)).await;
+            let prepared =
+                interrupt.run(self.context.times().of_planning(self.prepare_inner(statement, param_types))).await;
             prepared.inspect_err(|_| self.fail_transaction())
         })
     }
@@ -135,7 +140,9 @@ impl Session {
         cancel: CancellationToken,
     ) -> BoxFuture<'a, Result<Outcome, EngineError>> {
         Box::pin(async move {
+            let _rest = Rest(&self.context);
             let outcome = self.execute_inner(statement, &params, cancel).await;
+            let outcome = outcome.map_err(|error| self.context.retry_before_duplicate(error));
             if outcome.is_err() {
                 self.fail_transaction();
             }
@@ -150,6 +157,8 @@ impl Session {
         params: &[ParameterValue],
         cancel: CancellationToken,
     ) -> Result<Outcome, EngineError> {
+        self.context.check_not_terminated()?;
+        self.context.activity().begin(statement.origin_text(), &cancel);
         self.context.begin_statement(statement.kind())?;
         let params = BoundParameters::of(params, &StatementFacts::of(&self.context))?;
         let interrupt = self.interrupt(cancel);
@@ -193,7 +202,10 @@ impl Session {
         use ast::Statement as S;
         let (context, kind) = (&self.context, statement.kind());
         if kind.writes() {
-            context.check_may_write(write_name(kind))?;
+            let allowed = context.check_may_write(write_name(kind));
+            if allowed.is_err() && !changes_temporary_rows(context, statement)? {
+                allowed?;
+            }
         }
         if kind.reads_tables() {
             context.settle_writes().await?;
@@ -220,6 +232,12 @@ impl Session {
                 ObjectChange::Schema(schema) => relocation::set_schema(context, object, schema).await,
             },
             Command::View(view) => views::execute(context, statement, view).await,
+            Command::Storage(storage) => storage_hints::check(context, storage),
+            Command::Transaction(transaction) => {
+                let outcome = self.control(statement, &transaction.statement)?;
+                session_control::set_deferrable(context, &transaction.statement, transaction.is_deferrable)?;
+                Ok(outcome)
+            }
             Command::Do(block) if block.language == "plpgsql" => self.execute_block(&block.code, interrupt).await,
             Command::Do(block) => Err(code_blocks::no_inline_code(&block.language)),
             Command::CreateTableWithoutData(create) => {
@@ -344,6 +362,51 @@ impl Session {
             TransactionStatus::Idle => None,
             _ => self.context.settings().idle_in_transaction_timeout_ms(),
         }
+    }
+
+    /// Its cursors, which the server opens and closes.
+    pub fn cursors(&self) -> &Arc<NamedCursors> {
+        self.context.named_cursors()
+    }
+
+    /// A statement goes on that was begun before, which `cancel` stops: for `pg_stat_activity`.
+    pub fn go_on(&self, cancel: &CancellationToken) {
+        self.context.activity().go_on(cancel);
+    }
+
+    /// The client has been told that the next statement may come.
+    pub fn rest(&self) {
+        self.context.activity().end();
+    }
+
+    /// Whether another session has ended this one: its statements fail.
+    pub fn is_terminated(&self) -> bool {
+        self.context.activity().terminated().is_cancelled()
+    }
+
+    /// Waits until another session ends this one.
+    pub async fn terminated(&self) {
+        self.context.activity().terminated().cancelled().await;
+    }
+
+    /// Says the port of the client; -1 for a local socket.
+    pub fn set_client_port(&self, port: i32) {
+        self.context.activity().set_client_port(port);
+    }
+
+    /// Where the time of its statements went since the last call.
+    pub fn take_times(&self) -> StatementTimes {
+        self.context.times().take()
+    }
+
+    /// Time from which on a statement is told in the log.
+    pub fn slow_statement(&self) -> Option<Duration> {
+        self.context.settings().slow_statement_ms().map(Duration::from_millis)
+    }
+
+    /// Whether the log tells the texts of statements that fail.
+    pub fn logs_failed_texts(&self) -> bool {
+        self.context.settings().logs_failed_texts()
     }
 
     /// The value of a setting as SHOW prints it; `None` for an unknown one.
@@ -487,6 +550,23 @@ fn unsupported_statement(statement: &ast::Statement) -> EngineError {
     let text = statement.to_string();
     let words: Vec<&str> = text.split_whitespace().take(2).collect();
     EngineError::unsupported(format!("{} is not supported", words.join(" ").to_uppercase()))
+}
+
+/// Ends the activity of a statement that was executed, or given up.
+struct Rest<'a>(&'a StatementContext);
+
+impl Drop for Rest<'_> {
+    fn drop(&mut self) {
+        self.0.end_activity();
+    }
+}
+
+/// Whether a statement changes only rows of a temporary table: transactions that only read may do so.
+fn changes_temporary_rows(context: &StatementContext, statement: &Statement) -> Result<bool, EngineError> {
+    let statement = statement.parsed()?;
+    let Some(name) = statement.command().changed_relation() else { return Ok(false) };
+    let snapshot = context.snapshot();
+    Ok(matches!(named_table(context, &snapshot, name), Ok(Named::Table(def)) if snapshot.is_temporary(def.schema)))
 }
 
 #[cfg(test)]

@@ -21,8 +21,10 @@
 //! | [`object_statement`] | ALTER … OWNER TO and SET SCHEMA as written |
 //! | [`do_statement`] | DO as written |
 //! | [`locking_queries`] | subqueries that lock rows |
-//! | [`maintenance_statement`] | VACUUM, ANALYZE, CHECKPOINT and LOCK TABLE as written |
+//! | [`maintenance_statement`] | VACUUM, ANALYZE, CHECKPOINT, REINDEX, CLUSTER and LOCK TABLE as written |
 //! | [`constraint_statement`] | SET CONSTRAINTS and ALTER CONSTRAINT as written |
+//! | [`storage_statement`] | ALTER TABLE … SET STATISTICS and the like as written |
+//! | [`transaction_statement`] | BEGIN and SET TRANSACTION with DEFERRABLE as written |
 //! | [`view_statement`] | CREATE VIEW and the like as written |
 //! | [`dialect`] | PostgreSQL's dialect, as far as sqlparser's differs |
 //! | [`text_template`] | the tokens of a text, with its constants lifted out |
@@ -46,9 +48,11 @@ mod places;
 mod prepare_statement;
 mod relation_names;
 mod sequence_statement;
+mod storage_statement;
 mod syntax_errors;
 mod table_of_rows;
 mod text_template;
+mod transaction_statement;
 mod view_statement;
 
 use std::fmt;
@@ -75,7 +79,7 @@ pub(crate) use copy_statement::{CopyPlace, CopyStatement, CopySubject};
 pub(crate) use dialect::SqlDialect;
 pub use kind::StatementKind;
 pub(crate) use locking_queries::is_locking_subquery;
-pub(crate) use maintenance_statement::{LockMode, MaintenanceStatement, Target};
+pub(crate) use maintenance_statement::{LockMode, MaintenanceStatement, ReindexSubject, Target};
 pub(crate) use object_statement::{ObjectChange, ObjectStatement};
 pub(crate) use overriding::Overriding;
 pub(crate) use places::Places;
@@ -83,6 +87,7 @@ use places::character_of;
 pub(crate) use prepare_statement::{InnerStatement, PrepareStatement};
 pub(crate) use relation_names::RelationNames;
 pub(crate) use sequence_statement::{SequenceChange, SequenceKind, SequenceOption, SequenceStatement};
+pub(crate) use storage_statement::{StorageHint, StorageStatement};
 use syntax_errors::{error_near, parser_error, syntax_error};
 pub(crate) use table_of_rows::CreateTableOfExecution;
 pub(crate) use text_template::{Constant, HoleContent, ScannedText, Unscanned};
@@ -301,6 +306,11 @@ impl Statement {
 
     /// Everything that was sent with it: what its places count in.
     pub(crate) fn origin(&self) -> &str {
+        &self.origin
+    }
+
+    /// The same, shared.
+    pub(crate) fn origin_text(&self) -> &Arc<str> {
         &self.origin
     }
 

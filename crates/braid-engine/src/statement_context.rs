@@ -12,6 +12,7 @@
 //! The rooms of the statements act on this; the session above them chooses the room for each statement.
 
 mod advisory_locks;
+mod backends;
 mod row_locks;
 mod schemas;
 mod sequences;
@@ -34,10 +35,12 @@ use parking_lot::Mutex;
 use sqlparser::ast::OnCommit;
 use tokio::runtime::Handle;
 
+use crate::activity::Activity;
 use crate::advisory_locks::SessionLocks;
 use crate::clock::{Instants, read_clock_us};
 use crate::database::Database;
 use crate::interrupt::OnFailure;
+use crate::named_cursors::NamedCursors;
 use crate::named_statements::NamedStatements;
 use crate::notices::{Notice, Notices};
 use crate::notifications::SessionNotifications;
@@ -45,6 +48,7 @@ use crate::planning::Lane;
 use crate::session_sequences::SessionSequences;
 use crate::settings::SettingValues;
 use crate::statement_limits::StatementSize;
+use crate::statement_times::StatementClock;
 use crate::transaction::{AccessMode, Transaction};
 use crate::{EngineError, StatementKind, TransactionStatus};
 
@@ -61,9 +65,12 @@ struct Shared {
     random: SessionRandom,
     notices: Notices,
     named_statements: NamedStatements,
+    named_cursors: Arc<NamedCursors>,
     notifications: Arc<SessionNotifications>,
     locks: SessionLocks,
     sequences: SessionSequences,
+    times: StatementClock,
+    activity: Activity,
     /// Where the session's temporary tables are dropped when it ends.
     runtime: Option<Handle>,
     /// When it began, in microseconds since 1970-01-01 UTC.
@@ -158,9 +165,12 @@ impl StatementContext {
                 random,
                 notices,
                 named_statements,
+                named_cursors: Arc::default(),
                 notifications,
                 locks,
                 sequences,
+                times: StatementClock::default(),
+                activity: Activity::default(),
                 runtime: Handle::try_current().ok(),
                 started_us,
                 state,
@@ -186,11 +196,6 @@ impl StatementContext {
     /// A number that no other session of this database has had.
     pub fn session_id(&self) -> i32 {
         self.shared.session_id
-    }
-
-    /// When the session began, in microseconds since 1970-01-01 UTC.
-    pub fn session_started_us(&self) -> i64 {
-        self.shared.started_us
     }
 
     /// The generator of `random()`.
@@ -274,6 +279,21 @@ impl StatementContext {
         Arc::new(move || context.fail_transaction())
     }
 
+    /// The cursors of the session.
+    pub fn named_cursors(&self) -> &Arc<NamedCursors> {
+        &self.shared.named_cursors
+    }
+
+    /// What the session does, for others.
+    pub fn activity(&self) -> &Activity {
+        &self.shared.activity
+    }
+
+    /// Where the time of the session's statements goes.
+    pub fn times(&self) -> &StatementClock {
+        &self.shared.times
+    }
+
     /// Runs what may take long on the planning thread for that, after what else waits for it.
     pub async fn plan_alone<T, F, W>(&self, work: W) -> Result<T, EngineError>
     where
@@ -294,7 +314,7 @@ impl StatementContext {
     {
         let context = self.clone();
         let lane = if size.is_large() { Lane::Large } else { Lane::Small };
-        self.database().planning_threads().run(lane, move || work(context)).await
+        self.times().of_planning(self.database().planning_threads().run(lane, move || work(context))).await
     }
 }
 

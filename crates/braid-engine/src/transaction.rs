@@ -133,17 +133,19 @@ impl Work {
     /// 40001 if others have changed what the transaction has read or changed, and those of a commit.
     pub async fn commit(self) -> Result<(), EngineError> {
         let Self { writes, snapshot, reads } = self;
-        let check = move |newest: &Catalog| {
-            let Some(snapshot) = snapshot else { return Ok(()) };
-            let sequence = |catalog: &Catalog, id| catalog.by_id(id).map(|version| version.sequence);
-            match reads.into_iter().all(|id| sequence(&snapshot, id) == sequence(newest, id)) {
-                true => Ok(()),
-                false => Err(StoreError::ReadsChanged),
-            }
+        let check = move |newest: &Catalog| match is_changed(&reads, snapshot.as_deref(), newest) {
+            true => Err(StoreError::ReadsChanged),
+            false => Ok(()),
         };
         writes.commit_checked(check).await?;
         Ok(())
     }
+}
+
+/// Whether tables that were read of a snapshot have been changed since.
+fn is_changed(reads: &BTreeSet<TableId>, snapshot: Option<&Catalog>, newest: &Catalog) -> bool {
+    let sequence = |catalog: &Catalog, id| catalog.by_id(id).map(|version| version.sequence);
+    snapshot.is_some_and(|snapshot| reads.iter().any(|id| sequence(snapshot, *id) != sequence(newest, *id)))
 }
 
 impl Transaction {
@@ -205,6 +207,11 @@ impl Transaction {
         if let Some(block) = &mut self.block {
             block.has_begun = true;
         }
+    }
+
+    /// Whether the block has savepoints.
+    pub fn has_savepoints(&self) -> bool {
+        self.block.as_ref().is_some_and(|block| !block.savepoints.is_empty())
     }
 
     /// Whether a statement of the block has read or written.
@@ -345,6 +352,11 @@ impl Transaction {
     /// Notes tables that a serializable transaction reads.
     pub fn note_reads(&mut self, tables: impl IntoIterator<Item = TableId>) {
         self.reads.extend(tables);
+    }
+
+    /// Whether it could not commit, as others have changed what it has read.
+    pub fn has_changed_reads(&self, newest: &Catalog) -> bool {
+        is_changed(&self.reads, self.snapshot.as_deref(), newest)
     }
 
     /// Whether something was changed.

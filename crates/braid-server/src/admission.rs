@@ -89,6 +89,11 @@ impl Admission {
             return refuse(wire, &report).await;
         }
         let session = self.database.session(&user);
+        // As PostgreSQL shows a local socket.
+        session.set_client_port(match client.socket_addr.port() {
+            0 => -1,
+            port => i32::from(port),
+        });
         let registration = self.cancels.register(session.id(), &client);
         let mut connection = Connection::new(wire, session, registration, self.shutdown.clone());
         connection.greet(&settings);

@@ -8,7 +8,7 @@
 //! 5. The statements up to a Sync are one transaction, unless they open and end blocks.
 //! 6. Answers are sent at Flush, Sync, the end of a Query, an error, or when the output is full.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use braid_engine::{Session, Statement, StatementKind, TransactionStatus};
 use pgwire::messages::PgWireBackendMessage;
@@ -23,6 +23,7 @@ use crate::error_report::{ErrorReport, Failure, Severity};
 use crate::frontend_message::{FrontendMessage, decode};
 use crate::portal::Names;
 use crate::running::Running;
+use crate::statement_log::{MessageClock, tell_failed};
 use crate::wire::{Received, Wire};
 
 /// The two steps of a shutdown.
@@ -43,14 +44,17 @@ pub(crate) struct Connection {
     pub names: Names,
     /// What was executed since the last Sync.
     skipping_to_sync: bool,
+    /// Where the time of the message goes.
+    pub clock: MessageClock,
     reported_settings: Vec<(&'static str, String)>,
 }
 
 impl Connection {
     /// The connection of an authenticated client.
     pub fn new(wire: Wire, session: Session, registration: Registration, shutdown: Shutdown) -> Self {
-        let (names, reported_settings) = (Names::default(), Vec::new());
-        Self { wire, session, registration, shutdown, names, skipping_to_sync: false, reported_settings }
+        let (names, reported_settings) = (Names::of(&session), Vec::new());
+        let (clock, skipping_to_sync) = (MessageClock::default(), false);
+        Self { wire, session, registration, shutdown, names, skipping_to_sync, clock, reported_settings }
     }
 
     /// Sends the messages that precede the first statement.
@@ -85,6 +89,7 @@ impl Connection {
                 biased;
                 () = idle_for(idle_ms_max) => Err(ErrorReport::idle_in_transaction()),
                 () = self.shutdown.draining.cancelled() => Err(ErrorReport::shutdown()),
+                () = self.session.terminated() => Err(ErrorReport::shutdown()),
                 received = self.wire.receive() => received,
                 () = self.session.notified() => {
                     self.put_notifications();
@@ -100,10 +105,10 @@ impl Connection {
                 Ok(Received::Frame(kind, body)) => match decode(kind, body) {
                     Ok(FrontendMessage::Terminate) => return,
                     Ok(message) => Box::pin(self.answer(message)).await,
-                    Err(report) if kind == b'Q' => self.fail(report.into(), Recovery::Ready).await,
-                    Err(report) => self.fail(report.into(), Recovery::SkipToSync).await,
+                    Err(report) if kind == b'Q' => self.fail(report.into(), None, Recovery::Ready).await,
+                    Err(report) => self.fail(report.into(), None, Recovery::SkipToSync).await,
                 },
-                Err(report) => self.fail(report.into(), Recovery::Ready).await,
+                Err(report) => self.fail(report.into(), None, Recovery::Ready).await,
             };
             match answered {
                 Ok(()) => {}
@@ -122,13 +127,14 @@ impl Connection {
 
     async fn dispatch(&mut self, message: FrontendMessage) -> Result<(), End> {
         let recovery = Recovery::from_error_in(&message);
-        let answered = match message {
-            FrontendMessage::Query(sql) => self.on_query(&sql).await,
+        self.clock = MessageClock::default();
+        let answered = match &message {
+            FrontendMessage::Query(sql) => self.on_query(sql).await,
             FrontendMessage::Parse(parse) => self.on_parse(parse).await,
             FrontendMessage::Bind(bind) => self.on_bind(bind),
-            FrontendMessage::Describe(target) => self.on_describe(&target),
-            FrontendMessage::Execute { portal, max_rows } => self.on_execute(&portal, max_rows).await,
-            FrontendMessage::Close(target) => self.on_close(&target),
+            FrontendMessage::Describe(target) => self.on_describe(target),
+            FrontendMessage::Execute { portal, max_rows } => self.on_execute(portal, *max_rows).await,
+            FrontendMessage::Close(target) => self.on_close(target),
             FrontendMessage::Sync => self.on_sync().await,
             FrontendMessage::FunctionCall => {
                 Err(ErrorReport::error("0A000", "the fast-path function call is not supported").into())
@@ -140,25 +146,43 @@ impl Connection {
             | FrontendMessage::Terminate => Ok(Reply::WhenAsked),
             FrontendMessage::Password(_) => Err(ErrorReport::protocol_violation("unexpected password message").into()),
         };
-        match answered {
+        let answered = match answered {
             Ok(Reply::Now) => self.flush().await,
             Ok(Reply::WhenAsked) if self.wire.is_full() => self.flush().await,
             Ok(Reply::WhenAsked) => Ok(()),
-            Err(failure) => self.fail(failure, recovery).await,
+            Err(failure) => {
+                let text = self.text_of(&message).map(str::to_owned);
+                self.fail(failure, text.as_deref(), recovery).await
+            }
+        };
+        let client_wait = self.wire.take_client_wait();
+        self.clock.tell_slow(&self.session, self.text_of(&message), client_wait);
+        answered
+    }
+
+    /// The text of the statements that a message is about.
+    fn text_of<'a>(&'a self, message: &'a FrontendMessage) -> Option<&'a str> {
+        match message {
+            FrontendMessage::Query(sql) => Some(sql),
+            FrontendMessage::Parse(parse) => Some(&parse.sql),
+            FrontendMessage::Bind(bind) => self.names.text_of_statement(&bind.statement),
+            FrontendMessage::Execute { portal, .. } => self.names.text_of_portal(portal),
+            FrontendMessage::Sync => Some("Sync"),
+            _ => None,
         }
     }
 
     /// Sends the error, and resynchronises the protocol.
-    async fn fail(&mut self, failure: Failure, recovery: Recovery) -> Result<(), End> {
+    async fn fail(&mut self, failure: Failure, text: Option<&str>, recovery: Recovery) -> Result<(), End> {
         let mut report = match failure {
             Failure::Gone => return Err(End::Gone),
             Failure::Report(report) => report,
         };
-        if self.shutdown.forced.is_cancelled() {
+        if self.shutdown.forced.is_cancelled() || self.session.is_terminated() {
             report = ErrorReport::shutdown();
         }
         self.session.fail_transaction();
-        tracing::debug!(pid = self.registration.pid, code = report.code, "{}", report.message);
+        tell_failed(&self.session, &report, text);
         self.put_notices();
         self.wire.put(&report.message());
         if report.severity == Severity::Fatal {
@@ -187,13 +211,22 @@ impl Connection {
     /// Sync: commits what was executed since the last one.
     async fn on_sync(&mut self) -> Result<Reply, Failure> {
         self.skipping_to_sync = false;
-        self.session.end_message().await?;
+        self.commit_message().await?;
         self.put_ready();
         Ok(Reply::Now)
     }
 
+    /// Commits what the message has changed.
+    pub async fn commit_message(&mut self) -> Result<(), Failure> {
+        let begun = Instant::now();
+        let committed = self.session.end_message().await;
+        self.clock.committing += begun.elapsed();
+        Ok(committed?)
+    }
+
     /// Sends ReadyForQuery, and does the work of a transaction's end.
     pub fn put_ready(&mut self) {
+        self.session.rest();
         self.put_notifications();
         let status = match self.session.transaction_status() {
             TransactionStatus::Idle => {
@@ -224,6 +257,7 @@ impl Connection {
 
     /// The parts of the connection that a running statement needs, at the same time.
     pub fn running(&mut self, token: CancellationToken) -> (Running<'_>, &Session, &mut Names) {
+        self.session.go_on(&token);
         (Running::new(&mut self.wire, &self.registration, token), &self.session, &mut self.names)
     }
 

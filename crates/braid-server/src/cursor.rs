@@ -87,11 +87,12 @@ impl Connection {
     }
 
     async fn declare(&mut self, declaration: Declaration, parameters: Vec<ParameterValue>) -> Result<(), Failure> {
-        let Declaration { name, hold, scroll, binary, query } = declaration;
+        let Declaration { name, text, hold, scroll, binary, query } = declaration;
         let prepared = Arc::new(self.prepare(query, &[]).await?);
         let result_formats = if binary { vec![1] } else { Vec::new() };
-        let portal = Portal { prepared, parameters, result_formats, hold, scroll, state: PortalState::Bound };
-        Ok(self.names.put_portal(name, portal)?)
+        let (position, state) = (0, PortalState::Bound);
+        let portal = Portal { prepared, parameters, result_formats, hold, scroll, position, state };
+        Ok(self.names.put_portal(name, Some(&text), portal)?)
     }
 
     /// Advances a cursor, and sends the rows if `call` is given. Returns the number of rows.
@@ -107,7 +108,7 @@ impl Connection {
         }
         let portal = self.names.portal(name).map_err(no_cursor)?;
         if !portal.scroll {
-            forward_only(step.motion)?;
+            forward_only(step.motion, portal.position)?;
         }
         if matches!(portal.state, PortalState::Done(None)) {
             return Err(ErrorReport::error("55000", format!("portal \"{name}\" cannot be run")).into());
@@ -149,18 +150,23 @@ impl Connection {
 
     /// Advances a cursor whose rows are not kept.
     async fn step_forward(&mut self, step: &Step, mut rows: Box<RowStream>, is_wanted: bool) -> Result<usize, Failure> {
-        let (passed, wanted) = forward_only(step.motion)?;
+        let position = self.names.portal(&step.name)?.position;
+        let (passed, wanted) = forward_only(step.motion, position)?;
         let (mut running, _, names) = self.running(rows.token.clone());
         let mut sent = rows.skip(&mut running, passed).await?;
+        let mut position = position + sent.rows as u64;
         if !sent.at_end {
             sent = match is_wanted {
                 true => rows.send(&mut running, wanted).await?,
                 false => rows.skip(&mut running, wanted).await?,
             };
+            position += sent.rows as u64;
         } else {
             sent.rows = 0;
         }
-        names.portal(&step.name)?.state = match sent.at_end {
+        let portal = names.portal(&step.name)?;
+        portal.position = position + u64::from(sent.at_end);
+        portal.state = match sent.at_end {
             true => PortalState::Done(Some("FETCH")),
             false => PortalState::Rows(rows),
         };
@@ -169,10 +175,13 @@ impl Connection {
 }
 
 /// How many rows a cursor passes over and how many it returns, if the motion goes forward.
-fn forward_only(motion: Motion) -> Result<(usize, usize), ErrorReport> {
+fn forward_only(motion: Motion, position: u64) -> Result<(usize, usize), ErrorReport> {
     let rows = |count: u64| usize::try_from(count).unwrap_or(usize::MAX);
     match motion {
         Motion::Forward(count) => Ok((0, rows(count))),
+        Motion::Absolute(row) if row > 0 && row.unsigned_abs() > position => {
+            Ok((rows(row.unsigned_abs() - 1 - position), 1))
+        }
         Motion::Relative(distance) if distance > 0 => Ok((rows(distance.unsigned_abs() - 1), 1)),
         _ => Err(ErrorReport::error("55000", "cursor can only scan forward")
             .with_hint("Declare it with SCROLL option to enable backward scan.")),

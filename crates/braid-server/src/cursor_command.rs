@@ -32,6 +32,8 @@ pub(crate) enum CursorCommand {
 pub(crate) struct Declaration {
     /// The cursor's name.
     pub name: String,
+    /// The statement.
+    pub text: String,
     /// Whether it outlives its transaction.
     pub hold: bool,
     /// Whether it goes backward.
@@ -75,11 +77,21 @@ impl Command {
 }
 
 impl CursorCommand {
+    /// Its first word, for the log.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Declare(_) => "DECLARE",
+            Self::Fetch(_) => "FETCH",
+            Self::Move(_) => "MOVE",
+            Self::Close(_) => "CLOSE",
+        }
+    }
+
     /// Reads a statement; `None` if it is not about a cursor.
     fn parse(session: &Session, sql: &str) -> Result<Option<Self>, ErrorReport> {
         let mut words = Words(sql);
         Ok(Some(match words.next_word().as_deref() {
-            Some("declare") => Self::Declare(read_declaration(session, words)?),
+            Some("declare") => Self::Declare(read_declaration(session, (sql, words))?),
             Some("fetch") => Self::Fetch(read_step(words)?),
             Some("move") => Self::Move(read_step(words)?),
             Some("close") => Self::Close(match words.next_word() {
@@ -92,7 +104,8 @@ impl CursorCommand {
 }
 
 /// `name [BINARY] [INSENSITIVE] [[NO] SCROLL] CURSOR [WITH HOLD | WITHOUT HOLD] FOR query`
-fn read_declaration(session: &Session, mut words: Words<'_>) -> Result<Declaration, ErrorReport> {
+fn read_declaration(session: &Session, (text, mut words): (&str, Words<'_>)) -> Result<Declaration, ErrorReport> {
+    let text = text.trim().to_owned();
     let name = words.next_word().ok_or_else(|| syntax("a cursor name is missing"))?;
     let (mut hold, mut binary, mut scroll, mut negated) = (false, false, false, false);
     let mut is_insensitive = false;
@@ -119,7 +132,7 @@ fn read_declaration(session: &Session, mut words: Words<'_>) -> Result<Declarati
             if query.kind() == StatementKind::LockingQuery {
                 check_reads_only(hold, scroll, is_insensitive)?;
             }
-            Ok(Declaration { name, hold, scroll, binary, query })
+            Ok(Declaration { name, text, hold, scroll, binary, query })
         }
         None => Err(ErrorReport::error("42P11", "DECLARE CURSOR must be followed by a query")),
     }

@@ -14,7 +14,7 @@ use pgwire::messages::response::{ErrorResponse, NoticeResponse};
 use crate::value::ValueError;
 
 /// The severity of a report.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Severity {
     /// The statement goes on.
     Notice,

@@ -24,8 +24,8 @@ use crate::value::pg_type::UNKNOWN;
 
 impl Connection {
     /// Parse.
-    pub(crate) async fn on_parse(&mut self, parse: Parse) -> Result<Reply, Failure> {
-        let mut statements = Command::parse(&self.session, &parse.sql)?;
+    pub(crate) async fn on_parse(&mut self, parse: &Parse) -> Result<Reply, Failure> {
+        let mut statements = self.parse(&parse.sql)?;
         if statements.len() > 1 {
             return Err(ErrorReport::error("42601", "cannot insert multiple commands into a prepared statement").into());
         }
@@ -38,7 +38,7 @@ impl Connection {
             let named = self.session.keep_statement(&parse.statement, prepared.named_as(&parse.sql))?;
             prepared.named = Some(named);
         }
-        self.names.put_statement(parse.statement, prepared);
+        self.names.put_statement(parse.statement.clone(), prepared);
         self.put_notices();
         self.wire.put(&PgWireBackendMessage::ParseComplete(ParseComplete::new()));
         Ok(Reply::WhenAsked)
@@ -64,18 +64,18 @@ impl Connection {
     }
 
     /// Bind.
-    pub(crate) fn on_bind(&mut self, bind: Bind) -> Result<Reply, Failure> {
+    pub(crate) fn on_bind(&mut self, bind: &Bind) -> Result<Reply, Failure> {
         let prepared = self.names.statement(&self.session, &bind.statement)?;
         if let Some(named) = &prepared.named {
             named.count_execution();
         }
-        let parameters = bound_parameters(&self.session, &prepared, &bind)?;
+        let parameters = bound_parameters(&self.session, &prepared, bind)?;
         if let Some(schema) = &prepared.schema {
             encoder(schema, &bind.result_formats)?;
         }
-        let (result_formats, hold, scroll, state) = (bind.result_formats, false, false, PortalState::Bound);
-        let portal = Portal { prepared, parameters, result_formats, hold, scroll, state };
-        self.names.put_portal(bind.portal, portal)?;
+        let (result_formats, hold, scroll, state) = (bind.result_formats.clone(), false, false, PortalState::Bound);
+        let portal = Portal { prepared, parameters, result_formats, hold, scroll, position: 0, state };
+        self.names.put_portal(bind.portal.clone(), None, portal)?;
         self.wire.put(&PgWireBackendMessage::BindComplete(BindComplete::new()));
         Ok(Reply::WhenAsked)
     }

@@ -15,6 +15,7 @@
 //! | [`simple_query`], [`extended_query`], [`cursor`], [`copy`] | the sub-protocols |
 //! | [`cursor_command`] | statements for the engine, and those about cursors |
 //! | [`portal`] | prepared statements and portals by name |
+//! | [`statement_log`] | what the log tells of statements that fail or take long |
 //! | [`running`] | a running statement, until it ends, is cancelled, loses its client or panics |
 //! | [`scrolled_rows`] | the rows of a SCROLL cursor, kept |
 //! | [`row_stream`] | the rows that a query sends, suspended and resumed |
@@ -46,6 +47,7 @@ pub(crate) mod scrolled_rows;
 pub mod server;
 pub(crate) mod simple_query;
 pub(crate) mod startup;
+pub(crate) mod statement_log;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 pub mod tls;

@@ -7,7 +7,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow::datatypes::SchemaRef;
-use braid_engine::{NamedStatement, ParameterType, ParameterValue, Prepared, PreparedBy, Session};
+use braid_engine::{
+    NamedCursor, NamedCursors, NamedStatement, ParameterType, ParameterValue, Prepared, PreparedBy, Session,
+};
 use pgwire::messages::data::RowDescription;
 
 use crate::cursor_command::Command;
@@ -59,6 +61,14 @@ impl PreparedStatement {
         }
     }
 
+    /// Its text.
+    fn text(&self) -> Option<&str> {
+        match self.command.as_ref()? {
+            Command::Engine(statement) => Some(statement.text()),
+            Command::Cursor(command) => Some(command.name()),
+        }
+    }
+
     /// Describes the rows in these formats; `None` if the statement returns no rows.
     pub fn description(&self, formats: &[i16]) -> Result<Option<RowDescription>, ErrorReport> {
         self.schema.as_ref().map(|schema| Ok(encoder(schema, formats)?.description())).transpose()
@@ -74,6 +84,8 @@ pub(crate) struct Portal {
     pub hold: bool,
     /// Whether its rows are kept, so that it goes backward (a SCROLL cursor).
     pub scroll: bool,
+    /// The row that a cursor stands on, from 1, if it only goes forward: 0 before the first.
+    pub position: u64,
     pub state: PortalState,
 }
 
@@ -110,13 +122,19 @@ pub(crate) enum PortalState {
 }
 
 /// The named statements and portals of a connection.
-#[derive(Default)]
 pub(crate) struct Names {
     statements: HashMap<String, Arc<PreparedStatement>>,
     portals: HashMap<String, Portal>,
+    /// The portals that have names, for `pg_cursors`.
+    cursors: Arc<NamedCursors>,
 }
 
 impl Names {
+    /// None yet.
+    pub fn of(session: &Session) -> Self {
+        Self { statements: HashMap::new(), portals: HashMap::new(), cursors: Arc::clone(session.cursors()) }
+    }
+
     /// Enters a statement. The unnamed one is replaced; that a named one is new, the engine has checked.
     pub fn put_statement(&mut self, name: String, prepared: PreparedStatement) {
         self.statements.insert(name, Arc::new(prepared));
@@ -131,6 +149,16 @@ impl Names {
         }
     }
 
+    /// The text of the statement of that name, if the client has prepared it.
+    pub fn text_of_statement(&self, name: &str) -> Option<&str> {
+        self.statements.get(name).and_then(|prepared| prepared.text())
+    }
+
+    /// The text of a portal's statement.
+    pub fn text_of_portal(&self, name: &str) -> Option<&str> {
+        self.portals.get(name).and_then(|portal| portal.prepared.text())
+    }
+
     /// Removes a statement. Its portals stay usable.
     pub fn close_statement(&mut self, name: &str) {
         self.statements.remove(name);
@@ -141,12 +169,17 @@ impl Names {
         self.statements.clear();
     }
 
-    /// Enters a portal. The unnamed one is replaced, a named one must be new.
-    pub fn put_portal(&mut self, name: String, portal: Portal) -> Result<(), ErrorReport> {
+    /// Enters a portal, which `text` has opened. The unnamed one is replaced, a named one must be new.
+    pub fn put_portal(&mut self, name: String, text: Option<&str>, portal: Portal) -> Result<(), ErrorReport> {
         if !name.is_empty() && self.portals.contains_key(&name) {
             return Err(ErrorReport::error("42P03", format!("cursor \"{name}\" already exists")));
         }
         bounded(self.portals.len(), "portals")?;
+        if !name.is_empty() {
+            let text = text.or(portal.prepared.text()).unwrap_or_default().to_owned();
+            let (is_holdable, is_binary, is_scrollable) = (portal.hold, portal.result_formats == [1], portal.scroll);
+            self.cursors.open(&name, NamedCursor { text, is_holdable, is_binary, is_scrollable });
+        }
         self.portals.insert(name, portal);
         Ok(())
     }
@@ -158,17 +191,22 @@ impl Names {
 
     /// Removes a portal, which stops its query. True if it existed.
     pub fn close_portal(&mut self, name: &str) -> bool {
+        self.cursors.close(name);
         self.portals.remove(name).is_some()
     }
 
     /// Removes all portals that end with their transaction.
     pub fn end_transaction(&mut self) {
-        self.portals.retain(|_, portal| portal.hold);
+        if !self.portals.is_empty() {
+            self.portals.retain(|_, portal| portal.hold);
+            self.cursors.end_transaction();
+        }
     }
 
     /// Removes all portals.
     pub fn close_all_portals(&mut self) {
         self.portals.clear();
+        self.cursors.close_all();
     }
 }
 

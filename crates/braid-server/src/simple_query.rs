@@ -3,6 +3,8 @@
 //! Several statements are one transaction, unless they open and end blocks. The first error ends the text: later statements are not
 //! run, and what earlier ones have changed is undone.
 
+use std::time::Instant;
+
 use braid_engine::{MessageScope, Outcome, Statement};
 use pgwire::messages::PgWireBackendMessage;
 use pgwire::messages::response::EmptyQueryResponse;
@@ -11,7 +13,7 @@ use crate::connection::{Connection, Reply};
 use crate::copy;
 use crate::cursor::Call;
 use crate::cursor_command::Command;
-use crate::error_report::Failure;
+use crate::error_report::{ErrorReport, Failure};
 use crate::row_stream::RowStream;
 
 impl Connection {
@@ -21,7 +23,7 @@ impl Connection {
         self.names.close_statement("");
         self.names.close_portal("");
         self.session.begin_message(MessageScope::Statement);
-        let statements = Command::parse(&self.session, sql)?;
+        let statements = self.parse(sql)?;
         if statements.len() > 1 || statements.iter().any(may_return_changed_rows) {
             self.session.begin_message(MessageScope::Message);
         }
@@ -36,9 +38,17 @@ impl Connection {
                 Command::Cursor(command) => self.run_cursor_command(command, Vec::new(), Call::Simple).await?,
             }
         }
-        self.session.end_message().await?;
+        self.commit_message().await?;
         self.put_ready();
         Ok(Reply::Now)
+    }
+
+    /// Reads a text into statements.
+    pub(crate) fn parse(&mut self, sql: &str) -> Result<Vec<Command>, ErrorReport> {
+        let begun = Instant::now();
+        let parsed = Command::parse(&self.session, sql);
+        self.clock.parsing += begun.elapsed();
+        parsed
     }
 
     /// Runs a statement. What the message has changed is committed when the last one has sent its rows, before it is told complete.
@@ -58,7 +68,7 @@ impl Connection {
         };
         drop(running);
         if is_last {
-            self.session.end_message().await?;
+            self.commit_message().await?;
         }
         self.forget_statements(statement, &tag);
         self.put_complete(statement, tag);

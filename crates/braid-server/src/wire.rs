@@ -12,6 +12,7 @@ use std::future::poll_fn;
 use std::io;
 use std::pin::{Pin, pin};
 use std::task::Poll;
+use std::time::{Duration, Instant};
 
 use braid_base::ByteSize;
 use bytes::{Bytes, BytesMut};
@@ -52,12 +53,13 @@ pub(crate) struct Wire {
     output: Vec<u8>,
     sent: usize,
     ended: bool,
+    client_wait: Duration,
 }
 
 impl Wire {
     /// Over an open socket.
     pub fn new(socket: MaybeTls) -> Self {
-        Self { socket, input: BytesMut::new(), output: Vec::new(), sent: 0, ended: false }
+        Self { socket, input: BytesMut::new(), output: Vec::new(), sent: 0, ended: false, client_wait: Duration::ZERO }
     }
 
     /// Whether the connection is encrypted.
@@ -156,8 +158,9 @@ impl Wire {
 
     /// Sends the output. After a cancellation, the next call continues at the same byte.
     pub async fn flush(&mut self) -> io::Result<()> {
+        let begun = Instant::now();
         let Self { socket, output, sent, .. } = self;
-        poll_fn(|context| {
+        let flushed = poll_fn(|context| {
             while *sent < output.len() {
                 match Pin::new(&mut *socket).poll_write(context, &output[*sent..]) {
                     Poll::Ready(Ok(0)) => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
@@ -168,10 +171,17 @@ impl Wire {
             }
             pin!(&mut *socket).poll_flush(context)
         })
-        .await?;
+        .await;
+        self.client_wait += begun.elapsed();
+        flushed?;
         self.output.clear();
         self.sent = 0;
         Ok(())
+    }
+
+    /// The time that sending has taken since the last call: the wait for a client that does not read.
+    pub fn take_client_wait(&mut self) -> Duration {
+        std::mem::take(&mut self.client_wait)
     }
 
     /// Whether the output is empty.

@@ -136,7 +136,7 @@ pub use predicate::ColumnPredicate;
 pub use references::Reference;
 pub use row_conflict::RowConflict;
 pub use row_deletion::RowDeletes;
-pub use row_locks::{Locked, RowLockMode};
+pub use row_locks::{LockWaits, Locked, LockingTransaction, OtherWaits, RowLockMode};
 pub use scalar::Scalar;
 pub use schemas::{PUBLIC_SCHEMA, SchemaDef, TableRef};
 pub use segment::{EncodedSegment, NUMERIC_TAG, PreparedPredicate, Segment, encode_segment, encoded_numerics};

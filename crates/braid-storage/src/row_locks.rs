@@ -13,9 +13,11 @@
 //! Keys are locked beside rows ([`PendingKeys`]), each for one of three purposes ([`KeyLock`]). A transaction waits for another one that holds
 //! the same key for a purpose that excludes its own.
 
-use std::collections::{BTreeMap, HashMap};
-use std::sync::Arc;
-use std::time::Duration;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
 
 use braid_base::{ChunkId, TableId};
 use parking_lot::Mutex;
@@ -73,6 +75,8 @@ pub(crate) enum KeyLock {
 #[derive(Debug, Default)]
 pub(crate) struct RowLocks {
     state: Mutex<State>,
+    /// Circles of waits may go through these.
+    others: OnceLock<Arc<dyn OtherWaits>>,
 }
 
 #[derive(Debug, Default)]
@@ -83,6 +87,45 @@ struct State {
     waits: HashMap<u64, u64>,
 }
 
+impl State {
+    /// Whether a transaction waits for itself: through others, and through the sessions that sessions wait for otherwise.
+    fn waits_for_itself(&self, number: u64, blocking: &dyn Fn(i32) -> Vec<i32>) -> bool {
+        let session_of = |number: u64| self.owners.get(&number).and_then(|owner| owner.waits.lock().session);
+        let (mut seen, mut next) = (HashSet::new(), vec![Waiting::Transaction(self.waits[&number])]);
+        while let Some(at) = next.pop() {
+            if !seen.insert(at) {
+                continue;
+            }
+            match at {
+                Waiting::Transaction(at) if at == number => return true,
+                Waiting::Transaction(at) => {
+                    next.extend(self.waits.get(&at).copied().map(Waiting::Transaction));
+                    next.extend(session_of(at).map(Waiting::Session));
+                }
+                Waiting::Session(session) => {
+                    next.extend(blocking(session).into_iter().map(Waiting::Session));
+                    let own = self.owners.keys().copied().filter(|number| session_of(*number) == Some(session));
+                    next.extend(own.map(Waiting::Transaction));
+                }
+            }
+        }
+        false
+    }
+}
+
+/// Who waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Waiting {
+    Transaction(u64),
+    Session(i32),
+}
+
+/// Waits of sessions for others that are not for locks of transactions.
+pub trait OtherWaits: fmt::Debug + Send + Sync {
+    /// The sessions that a session waits for.
+    fn blocking(&self, session: i32) -> Vec<i32>;
+}
+
 #[derive(Debug)]
 struct Owner {
     /// By mode.
@@ -90,20 +133,31 @@ struct Owner {
     added: PendingKeys,
     referenced: PendingKeys,
     removed: PendingKeys,
+    waits: Arc<Mutex<LockWaits>>,
     /// Closed at its end.
     _ended: watch::Sender<()>,
     end: watch::Receiver<()>,
 }
 
 impl Owner {
-    fn new() -> Self {
+    fn new(waits: Arc<Mutex<LockWaits>>) -> Self {
         let (ended, end) = watch::channel(());
         let (added, referenced, removed) = Default::default();
-        Self { rows: Default::default(), added, referenced, removed, _ended: ended, end }
+        Self { rows: Default::default(), added, referenced, removed, waits, _ended: ended, end }
     }
 
     fn rows(&self, mode: RowLockMode, table: TableId) -> Option<&RowDeletes> {
         self.rows[mode as usize].get(&table)
+    }
+
+    fn changed_tables(&self) -> BTreeSet<TableId> {
+        let deleted = self.rows[RowLockMode::Deletion as usize].keys().copied();
+        deleted.chain(self.added.tables()).chain(self.removed.tables()).collect()
+    }
+
+    fn kept_tables(&self) -> BTreeSet<TableId> {
+        let rows = RowLockMode::KEPT.into_iter().flat_map(|mode| self.rows[mode as usize].keys().copied());
+        rows.chain(self.referenced.tables()).collect()
     }
 
     /// What it holds that excludes a lock of another transaction.
@@ -152,8 +206,34 @@ impl KeyLock {
 pub(crate) struct LockOwner {
     locks: Arc<RowLocks>,
     number: u64,
-    /// The longest wait of the statement that runs.
-    timeout: Mutex<Option<Duration>>,
+    /// How the statement that runs waits.
+    waits: Arc<Mutex<LockWaits>>,
+}
+
+/// How a transaction waits for locks of others.
+#[derive(Clone, Debug, Default)]
+pub struct LockWaits {
+    /// The longest wait.
+    pub timeout: Option<Duration>,
+    /// Microseconds of all waits, which are added here.
+    pub total_us: Arc<AtomicU64>,
+    /// Who waits, for those who ask.
+    pub session: Option<i32>,
+}
+
+/// A transaction that has locked something, as others may know it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LockingTransaction {
+    /// Its number among those that lock.
+    pub number: u64,
+    /// Who it belongs to.
+    pub session: Option<i32>,
+    /// The tables whose rows it deletes or replaces, or adds rows with keys to.
+    pub changed_tables: BTreeSet<TableId>,
+    /// The tables whose rows it has locked to keep them as they are.
+    pub kept_tables: BTreeSet<TableId>,
+    /// The number of the transaction that it waits for.
+    pub waits_for: Option<u64>,
 }
 
 /// The transaction that holds a lock.
@@ -164,13 +244,32 @@ pub(crate) struct Holder {
 }
 
 impl RowLocks {
+    /// Circles of waits may go through these, too. They are asked while no lock can be taken, and must not wait for one.
+    pub(crate) fn set_other_waits(&self, others: Arc<dyn OtherWaits>) {
+        let _ = self.others.set(others);
+    }
+
     /// A transaction without locks.
     pub(crate) fn owner(self: &Arc<Self>) -> LockOwner {
         let mut state = self.state.lock();
         let number = state.next_owner;
         state.next_owner += 1;
-        state.owners.insert(number, Owner::new());
-        LockOwner { locks: Arc::clone(self), number, timeout: Mutex::new(None) }
+        let waits = Arc::default();
+        state.owners.insert(number, Owner::new(Arc::clone(&waits)));
+        LockOwner { locks: Arc::clone(self), number, waits }
+    }
+
+    /// The transactions that have locked something, or wait to.
+    pub(crate) fn transactions(&self) -> Vec<LockingTransaction> {
+        let state = self.state.lock();
+        let shown = state.owners.iter().map(|(number, owner)| LockingTransaction {
+            number: *number,
+            session: owner.waits.lock().session,
+            changed_tables: owner.changed_tables(),
+            kept_tables: owner.kept_tables(),
+            waits_for: state.waits.get(number).copied(),
+        });
+        shown.collect()
     }
 
     /// Whether a transaction other than `owner` has locked rows of a chunk.
@@ -295,9 +394,9 @@ impl LockOwner {
         own.keys_mut(purpose).take_back(key, added);
     }
 
-    /// Waits no longer than this from now on.
-    pub(crate) fn set_timeout(&self, timeout: Option<Duration>) {
-        *self.timeout.lock() = timeout;
+    /// Waits so from now on.
+    pub(crate) fn set_waits(&self, waits: LockWaits) {
+        *self.waits.lock() = waits;
     }
 
     /// Waits until another transaction has ended.
@@ -306,7 +405,8 @@ impl LockOwner {
     /// [`StoreError::Deadlock`] if that one waits for this one, itself or through others, and [`StoreError::LockTimeout`].
     pub(crate) async fn wait_for(&self, mut holder: Holder) -> Result<(), StoreError> {
         let _wait = self.begin_wait(holder.number)?;
-        let timeout = *self.timeout.lock();
+        let LockWaits { timeout, total_us, .. } = self.waits.lock().clone();
+        let _clock = WaitClock { begun: Instant::now(), total_us };
         // The sender goes with the transaction.
         let ended = async { while holder.end.changed().await.is_ok() {} };
         match timeout {
@@ -320,21 +420,36 @@ impl LockOwner {
 
     fn begin_wait(&self, holder: u64) -> Result<Wait<'_>, StoreError> {
         let mut state = self.locks.state.lock();
-        let mut at = holder;
-        while let Some(next) = state.waits.get(&at) {
-            if *next == self.number {
-                return Err(StoreError::Deadlock);
-            }
-            at = *next;
-        }
+        // Others who begin to wait otherwise see it from now on.
         state.waits.insert(self.number, holder);
-        Ok(Wait(self))
+        let wait = Wait(self);
+        let others = self.locks.others.get();
+        let blocking = |session: i32| others.map(|others| others.blocking(session)).unwrap_or_default();
+        if state.waits_for_itself(self.number, &blocking) {
+            drop((state, wait));
+            return Err(StoreError::Deadlock);
+        }
+        drop(state);
+        Ok(wait)
     }
 }
 
 impl Drop for LockOwner {
     fn drop(&mut self) {
         self.locks.state.lock().owners.remove(&self.number);
+    }
+}
+
+/// Adds up the time until it is dropped: a wait may be cancelled.
+struct WaitClock {
+    begun: Instant,
+    total_us: Arc<AtomicU64>,
+}
+
+impl Drop for WaitClock {
+    fn drop(&mut self) {
+        let waited_us = u64::try_from(self.begun.elapsed().as_micros()).unwrap_or(u64::MAX);
+        self.total_us.fetch_add(waited_us, Ordering::Relaxed);
     }
 }
 
@@ -473,10 +588,15 @@ mod tests {
         }
         assert!(matches!(owners[2].wait_for(wants(2, 0)).await, Err(StoreError::Deadlock)));
         // A wait ends with its time.
-        owners[2].set_timeout(Some(Duration::from_millis(1)));
+        let (timeout, total_us) = (Some(Duration::from_millis(1)), Arc::default());
+        owners[2].set_waits(LockWaits { timeout, total_us: Arc::clone(&total_us), session: Some(7) });
         let fourth = locks.owner();
         fourth.try_lock(DELETION, TABLE, &rows(&[(4, 0)])).unwrap();
         assert!(matches!(owners[2].wait_for(wants(2, 4)).await, Err(StoreError::LockTimeout)));
+        assert!(total_us.load(Ordering::Relaxed) >= 1000, "a wait of 1 ms is counted");
+        let waiting = owners[2].locks.transactions();
+        let third = waiting.iter().find(|transaction| transaction.number == owners[2].number).unwrap();
+        assert_eq!((third.session, third.waits_for), (Some(7), None), "it waits no more");
         drop(fourth);
         // An abandoned wait is none.
         let holder = owners[0].try_lock(DELETION, TABLE, &rows(&[(2, 0)])).unwrap_err();

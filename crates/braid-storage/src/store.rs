@@ -21,7 +21,6 @@ use braid_io::durable::ReplaceError;
 use braid_io::{Device, IoError};
 use futures::future::BoxFuture;
 
-use crate::KeyEvaluator;
 use crate::catalog::{Catalog, CatalogSequence, CatalogType, NewTable, TableEntry};
 use crate::commit_log::log_writer::LogWriter;
 use crate::commit_log::recovery::{LogEnd, Recovered, recover};
@@ -36,6 +35,7 @@ use crate::sequences::SequenceCounter;
 use crate::store_shared::StoreShared;
 use crate::table_appender::TableAppender;
 use crate::{ChunkMeta, ColumnType, DistinctCount, StoreError, TableDef, TableVersion};
+use crate::{KeyEvaluator, LockingTransaction, OtherWaits};
 
 /// What a store is built on.
 #[derive(Clone)]
@@ -75,6 +75,16 @@ impl Store {
     /// Gives the store what evaluates the expressions of indexes. A second one is not taken.
     pub fn set_key_evaluator(&self, evaluator: Arc<dyn KeyEvaluator>) {
         let _ = self.shared.key_evaluator.set(evaluator);
+    }
+
+    /// Says how sessions wait beside locks of rows and keys, so that circles through both are found. A second one is not taken.
+    pub fn set_other_waits(&self, others: Arc<dyn OtherWaits>) {
+        self.shared.row_locks.set_other_waits(others);
+    }
+
+    /// The transactions that have locked rows or keys, or wait to.
+    pub fn locking_transactions(&self) -> Vec<LockingTransaction> {
+        self.shared.row_locks.transactions()
     }
 
     /// The newest state of all tables. Never waits.

@@ -47,13 +47,12 @@ mod view_edits;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
 
 use braid_base::{SchemaId, TableId};
 use futures::future::BoxFuture;
 
 use crate::catalog::{Catalog, NewTable, TableEntry};
-use crate::row_locks::LockOwner;
+use crate::row_locks::{LockOwner, LockWaits};
 use crate::schemas::TableRef;
 use crate::store_shared::StoreShared;
 use crate::table_appender::{AppendedRows, TableAppender, Target};
@@ -103,8 +102,8 @@ pub struct WriteSet {
     references: PendingReferences,
     /// The locked rows, of all clones.
     locks: Option<Arc<LockOwner>>,
-    /// The longest wait for a lock of others.
-    lock_timeout: Option<Duration>,
+    /// How it waits for locks of others.
+    lock_waits: LockWaits,
 }
 
 impl Store {
@@ -147,14 +146,14 @@ impl WriteSet {
             comments,
             references,
             locks: None,
-            lock_timeout: None,
+            lock_waits: LockWaits::default(),
         }
     }
 
-    /// Waits no longer than this for a lock of others.
-    pub fn set_lock_timeout(&mut self, timeout: Option<Duration>) {
-        self.lock_timeout = timeout;
-        self.locks.iter().for_each(|owner| owner.set_timeout(timeout));
+    /// Waits so for locks of others from now on.
+    pub fn set_lock_waits(&mut self, waits: LockWaits) {
+        self.locks.iter().for_each(|owner| owner.set_waits(waits.clone()));
+        self.lock_waits = waits;
     }
 
     /// Whether nothing is changed.

@@ -14,15 +14,18 @@
 //! | [`initial_privileges`] | `pg_init_privs` |
 //! | [`roles`] | `pg_authid`, `pg_database` |
 //! | [`settings`] | `pg_settings` |
+//! | [`cursors`], [`locks`] | `pg_cursors`, `pg_locks` |
 //! | [`prepared_statements`] | `pg_prepared_statements` |
 //! | [`sessions`] | `pg_stat_activity` |
 
 mod columns;
 mod comments;
+mod cursors;
 mod dependencies;
 mod foreign_keys;
 mod initial_privileges;
 mod keys;
+mod locks;
 mod prepared_statements;
 mod roles;
 mod schemas;
@@ -61,6 +64,8 @@ pub(crate) fn rows(relation: &str, catalog: &Catalog, facts: &dyn ServerFacts) -
         "pg_shdescription" => comments::shared_descriptions(catalog, facts),
         "pg_authid" => roles::roles(facts),
         "pg_database" => roles::databases(facts),
+        "pg_cursors" => cursors::cursors(facts),
+        "pg_locks" => locks::locks(facts),
         "pg_prepared_statements" => prepared_statements::prepared_statements(facts),
         "pg_settings" => settings::settings(facts),
         "pg_stat_activity" => sessions::sessions(facts),

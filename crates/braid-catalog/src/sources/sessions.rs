@@ -21,6 +21,8 @@ pub(super) fn sessions(facts: &dyn ServerFacts) -> Vec<NamedRow> {
             ("xact_start", time(session.transaction_started_us)),
             ("query_start", time(session.query_started_us)),
             ("state_change", time(session.state_changed_us)),
+            ("wait_event_type", session.wait.map_or(Value::Null, |(kind, _)| text(kind))),
+            ("wait_event", session.wait.map_or(Value::Null, |(_, event)| text(event))),
             ("state", text(session.state)),
             ("query", session.query.map_or(Value::Null, |query| text(&query))),
             ("backend_type", text("client backend")),

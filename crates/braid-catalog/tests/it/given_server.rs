@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use braid_base::ColumnId;
 use braid_catalog::object_ids::BOOTSTRAP_ROLE_ID;
-use braid_catalog::{Database, PreparedStatement, Role, ServerFacts, ServerView, Session, Setting};
+use braid_catalog::{
+    Cursor, Database, Lock, LockTarget, PreparedStatement, Role, ServerFacts, ServerView, Session, Setting,
+};
 use braid_io::{Backend, DeviceOptions, open_device};
 use braid_storage::{Catalog, ColumnChange, ColumnDef, ColumnType, NewTable, Store, StoreOptions};
 
@@ -40,6 +42,27 @@ impl ServerFacts for GivenServer {
         Vec::new()
     }
 
+    fn cursors(&self) -> Vec<Cursor> {
+        vec![Cursor {
+            name: "c".to_owned(),
+            text: "declare c cursor for select 1".to_owned(),
+            is_holdable: false,
+            is_binary: true,
+            is_scrollable: false,
+            opened_us: 1_700_000_000_000_002,
+        }]
+    }
+
+    fn locks(&self) -> Vec<Lock> {
+        let targets = [
+            LockTarget::Transaction(9),
+            LockTarget::Relation(1259),
+            LockTarget::Advisory { upper: 1, lower: 2, is_pair: true },
+        ];
+        let lock = |target| Lock { target, session: 7, mode: "ExclusiveLock", is_granted: true };
+        targets.map(lock).into()
+    }
+
     fn prepared_statements(&self) -> Vec<PreparedStatement> {
         Vec::new()
     }
@@ -55,6 +78,7 @@ impl ServerFacts for GivenServer {
             transaction_started_us: None,
             query_started_us: Some(1_700_000_000_000_001),
             state_changed_us: None,
+            wait: Some(("Lock", "advisory")),
             state: "active",
             query: Some("SELECT 1".to_owned()),
         }]

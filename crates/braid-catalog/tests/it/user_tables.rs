@@ -111,7 +111,9 @@ async fn rows_about_users_tables_are_postgresqls() {
 async fn only_the_columns_asked_for_are_given_in_their_order() {
     let catalog = user_catalog().await;
     let snapshot = Snapshot { catalog: &catalog, facts: &GivenServer };
-    for name in ["pg_class", "pg_type", "pg_settings", "pg_database", "pg_stat_activity", "pg_authid"] {
+    for name in
+        ["pg_class", "pg_type", "pg_settings", "pg_database", "pg_stat_activity", "pg_authid", "pg_locks", "pg_cursors"]
+    {
         let relation = relation("pg_catalog", name).unwrap();
         let all = all_rows(snapshot, relation);
         assert!(!all.is_empty(), "{name}");

@@ -150,6 +150,16 @@ async fn planned(
     parameters: &QueryParameters,
     numerics: Numerics,
 ) -> Result<Result<PlannedQuery, SqlError>, EngineError> {
+    context.times().of_planning(planned_uncounted(context, statement, source, parameters, numerics)).await
+}
+
+async fn planned_uncounted(
+    context: &StatementContext,
+    statement: &Statement,
+    source: QuerySource,
+    parameters: &QueryParameters,
+    numerics: Numerics,
+) -> Result<Result<PlannedQuery, SqlError>, EngineError> {
     statement.size().check_for_planning()?;
     let views = source.views(context, statement)?;
     if is_brief(statement.origin(), statement.size()) && views.is_brief() {

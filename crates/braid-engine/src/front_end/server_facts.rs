@@ -2,10 +2,15 @@
 
 use std::sync::Arc;
 
-use braid_catalog::object_ids::BOOTSTRAP_ROLE_ID;
-use braid_catalog::{CatalogNames, Database, PreparedStatement, Role, ServerFacts, ServerView, Session, Setting};
+use braid_catalog::object_ids::{BOOTSTRAP_ROLE_ID, table_object_id};
+use braid_catalog::{
+    CatalogNames, Cursor, Database, Lock, LockTarget, PreparedStatement, Role, ServerFacts, ServerView, Session,
+    Setting,
+};
+use braid_sql::functions::advisory::AdvisoryKey;
 
 use super::computed_tables::columns_of;
+use crate::named_cursors::NamedCursor;
 use crate::named_statements::PreparedBy;
 use crate::settings::{DEFINITIONS, Definition, Domain};
 use crate::statement_context::StatementContext;
@@ -40,6 +45,15 @@ impl ServerFacts for StatementServer {
         self.0.database().system_views().iter().map(view).collect()
     }
 
+    fn cursors(&self) -> Vec<Cursor> {
+        let all = self.0.named_cursors().all().into_iter();
+        let shown = all.map(|(name, cursor, opened_us)| {
+            let NamedCursor { text, is_holdable, is_binary, is_scrollable } = cursor;
+            Cursor { name, text, is_holdable, is_binary, is_scrollable, opened_us }
+        });
+        shown.collect()
+    }
+
     fn prepared_statements(&self) -> Vec<PreparedStatement> {
         let all = self.0.named_statements().all().into_iter();
         let shown = all.map(|(name, statement)| PreparedStatement {
@@ -54,20 +68,40 @@ impl ServerFacts for StatementServer {
     }
 
     fn sessions(&self) -> Vec<Session> {
-        let instants = self.0.instants();
-        vec![Session {
-            id: self.0.session_id(),
-            role_id: BOOTSTRAP_ROLE_ID,
-            role_name: self.0.user().to_owned(),
-            application_name: self.0.setting("application_name").unwrap_or_default(),
-            client_port: None,
-            started_us: self.0.session_started_us(),
-            transaction_started_us: Some(instants.transaction_us),
-            query_started_us: Some(instants.statement_us),
-            state_changed_us: Some(instants.statement_us),
-            state: "active",
-            query: None,
-        }]
+        let locks = self.locks();
+        let waits_for = |session: i32| {
+            let is_meant = |lock: &&Lock| !lock.is_granted && lock.session == session;
+            locks.iter().find(is_meant).map(|lock| match lock.target {
+                LockTarget::Advisory { .. } => ("Lock", "advisory"),
+                LockTarget::Transaction(_) | LockTarget::Relation(_) => ("Lock", "transactionid"),
+            })
+        };
+        let shown = self.0.database().sessions().all().into_iter().map(|session| session.shown());
+        shown.map(|session| Session { wait: waits_for(session.id).or(session.wait), ..session }).collect()
+    }
+
+    fn locks(&self) -> Vec<Lock> {
+        let transactions = self.0.database().store().locking_transactions();
+        let number = |number: u64| LockTarget::Transaction(u32::try_from(number & 0xffff_ffff).unwrap_or_default());
+        let mut locks = Vec::new();
+        for transaction in &transactions {
+            let Some(session) = transaction.session else { continue };
+            let tables =
+                [("RowExclusiveLock", &transaction.changed_tables), ("RowShareLock", &transaction.kept_tables)];
+            let tables = tables.into_iter().flat_map(|(mode, tables)| tables.iter().map(move |table| (mode, *table)));
+            let held = tables.map(|(mode, table)| (LockTarget::Relation(table_object_id(table)), mode, true));
+            let own = (number(transaction.number), "ExclusiveLock", true);
+            let awaited = transaction.waits_for.map(|holder| (number(holder), "ShareLock", false));
+            let all = held.chain([own]).chain(awaited);
+            locks.extend(all.map(|(target, mode, is_granted)| Lock { target, session, mode, is_granted }));
+        }
+        locks.extend(self.0.database().advisory_locks().all().into_iter().map(|lock| Lock {
+            target: advisory_target(lock.key),
+            session: lock.session,
+            mode: if lock.is_shared { "ShareLock" } else { "ExclusiveLock" },
+            is_granted: lock.is_granted,
+        }));
+        locks
     }
 }
 
@@ -96,6 +130,19 @@ impl StatementServer {
     }
 }
 
+/// The numbers of an advisory lock as PostgreSQL shows them.
+fn advisory_target(key: AdvisoryKey) -> LockTarget {
+    match key {
+        AdvisoryKey::Whole(whole) => {
+            let halves = whole.cast_unsigned();
+            LockTarget::Advisory { upper: (halves >> 32) as u32, lower: halves as u32, is_pair: false }
+        }
+        AdvisoryKey::Pair(first, second) => {
+            LockTarget::Advisory { upper: first.cast_unsigned(), lower: second.cast_unsigned(), is_pair: true }
+        }
+    }
+}
+
 fn type_of(domain: Domain) -> &'static str {
     match domain {
         Domain::Boolean => "bool",
@@ -105,6 +152,7 @@ fn type_of(domain: Domain) -> &'static str {
         | Domain::Text
         | Domain::Names
         | Domain::Milliseconds
+        | Domain::MillisecondsOrNone
         | Domain::Bytes
         | Domain::Zone
         | Domain::DateStyle => "string",

@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 use braid_catalog::CatalogNames;
 use braid_sql::SearchPath;
 use braid_sql::functions::advisory::AdvisoryLocks;
+use braid_sql::functions::backends::Backends;
 use braid_sql::functions::numbers::random::SessionRandom;
 use braid_sql::functions::{Notifications, ObjectNames, Sequences, SessionFacts, SettingChanges};
 use braid_sql::input::time_zones::TimeZone;
@@ -119,6 +120,10 @@ impl SessionFacts for StatementFacts<'_> {
         Some(Arc::new(self.context.clone()))
     }
 
+    fn backends(&self) -> Option<Arc<dyn Backends>> {
+        Some(Arc::new(self.context.clone()))
+    }
+
     fn setting_changes(&self) -> Option<Arc<dyn SettingChanges>> {
         Some(Arc::new(self.context.clone()))
     }
@@ -207,6 +212,10 @@ impl SessionFacts for KeptFacts {
     }
 
     fn advisory_locks(&self) -> Option<Arc<dyn AdvisoryLocks>> {
+        Some(Arc::new(self.names.as_ref()?.context.clone()))
+    }
+
+    fn backends(&self) -> Option<Arc<dyn Backends>> {
         Some(Arc::new(self.names.as_ref()?.context.clone()))
     }
 

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use braid_base::{ColumnId, TableId};
 use braid_sql::binder::{Referenced, Statement as BoundStatement};
 use braid_sql::functions::advisory::AdvisoryLocks;
+use braid_sql::functions::backends::Backends;
 use braid_sql::functions::numbers::random::SessionRandom;
 use braid_sql::functions::{Notifications, ObjectNames, Sequences, SessionFacts, SettingChanges};
 use braid_sql::input::time_zones::TimeZone;
@@ -216,6 +217,10 @@ impl SessionFacts for NotingSession<'_> {
 
     fn sequences(&self) -> Option<Arc<dyn Sequences>> {
         self.session.sequences()
+    }
+
+    fn backends(&self) -> Option<Arc<dyn Backends>> {
+        self.session.backends()
     }
 
     fn advisory_locks(&self) -> Option<Arc<dyn AdvisoryLocks>> {

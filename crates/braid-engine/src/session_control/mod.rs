@@ -22,5 +22,5 @@ pub(crate) use notify::{listen, notify, unlisten};
 pub(crate) use set::{reset, set};
 pub(crate) use show::{show, show_schema};
 pub(crate) use transaction_block::{
-    Chain, begin, commit, release_savepoint, roll_back, roll_back_to_savepoint, savepoint,
+    Chain, begin, commit, release_savepoint, roll_back, roll_back_to_savepoint, savepoint, set_deferrable,
 };

@@ -1,6 +1,6 @@
 //! BEGIN, SET TRANSACTION, COMMIT, ROLLBACK and savepoints.
 
-use sqlparser::ast::{Ident, TransactionAccessMode, TransactionMode};
+use sqlparser::ast::{Ident, Set, Statement, TransactionAccessMode, TransactionMode};
 
 use crate::names::fold;
 use crate::settings::Scope;
@@ -41,6 +41,21 @@ pub(super) fn set_default_transaction(
         context.assign_setting(&format!("default_{name}"), Some(&value), Scope::Session)?;
     }
     Ok(())
+}
+
+/// `[NOT] DEFERRABLE` of a statement whose other modes are set.
+pub(crate) fn set_deferrable(
+    context: &StatementContext,
+    statement: &Statement,
+    is_deferrable: bool,
+) -> Result<(), EngineError> {
+    match statement {
+        Statement::Set(Set::SetTransaction { session: true, .. }) => {
+            let value = if is_deferrable { "on" } else { "off" };
+            context.assign_setting("default_transaction_deferrable", Some(value), Scope::Session)
+        }
+        _ => context.set_deferrable(is_deferrable),
+    }
 }
 
 /// Whether the next block begins where one ends.

@@ -48,6 +48,8 @@ pub(crate) enum Domain {
     Integer(i64, i64),
     /// A time in milliseconds, with optional unit; 0 means no limit.
     Milliseconds,
+    /// The same, but -1 means no limit, and 0 is the least one.
+    MillisecondsOrNone,
     /// A size in bytes, with optional unit.
     Bytes,
     /// A time zone.
@@ -101,7 +103,10 @@ impl Definition {
                 Ok(_) => Err(invalid().with_detail(format!("It must be between {least} and {most}."))),
                 Err(_) => Err(invalid()),
             },
-            Domain::Milliseconds => milliseconds(trimmed).map(canonical_milliseconds).ok_or_else(invalid),
+            Domain::MillisecondsOrNone if trimmed == "-1" => Ok(trimmed.to_owned()),
+            Domain::Milliseconds | Domain::MillisecondsOrNone => {
+                milliseconds(trimmed).map(canonical_milliseconds).ok_or_else(invalid)
+            }
             Domain::Bytes => match trimmed.parse::<ByteSize>() {
                 Ok(size) if size.0 > 0 => Ok(size.to_string()),
                 Ok(_) => Err(invalid()),
@@ -186,6 +191,9 @@ mod tests {
             ("BRAID.SCAN_POLICY", "Relevance", "relevance"),
             ("default_transaction_read_only", "true", "on"),
             ("extra_float_digits", "3", "3"),
+            ("log_min_duration_statement", "-1", "-1"),
+            ("log_min_duration_statement", "0", "0"),
+            ("log_min_duration_statement", "2000", "2s"),
             ("application_name", " psql ", " psql "),
             ("search_path", " \"a b\" ,c", " \"a b\" ,c"),
             ("search_path", "", ""),
@@ -203,6 +211,7 @@ mod tests {
             ("DateStyle", "ymd", "0A000"),
             ("TimeZone", "Mars/Base", "22023"),
             ("statement_timeout", "-1", "22023"),
+            ("log_min_duration_statement", "-2", "22023"),
             ("statement_timeout", "1 fortnight", "22023"),
             ("braid.query_memory", "much", "22023"),
             ("braid.target_partitions", "0", "22023"),

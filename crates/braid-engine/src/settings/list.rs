@@ -113,6 +113,7 @@ pub(crate) const DEFINITIONS: &[Definition] = &[
         Silent,
         "Lowest severity of the messages that are sent to the client.",
     ),
+    planner("constraint_exclusion", "partition", Domain::OneOf(&["on", "off", "partition"])),
     setting("DateStyle", "ISO, MDY", Domain::DateStyle, Reported, "Format of dates."),
     setting(
         "default_table_access_method",
@@ -127,6 +128,14 @@ pub(crate) const DEFINITIONS: &[Definition] = &[
         Domain::OneOf(&["", "pg_default"]),
         Silent,
         "Where new tables are; there is one place.",
+    ),
+    planner("default_toast_compression", "pglz", Domain::OneOf(&["pglz", "lz4"])),
+    setting(
+        "default_transaction_deferrable",
+        "off",
+        Domain::Boolean,
+        Silent,
+        "Whether new transactions are deferrable. Serializable transactions that only read never fail, deferrable or not.",
     ),
     setting(
         "default_transaction_isolation",
@@ -192,6 +201,23 @@ pub(crate) const DEFINITIONS: &[Definition] = &[
         Silent,
         "Longest wait for a lock of a row or a key, in milliseconds; 0 means no limit.",
     ),
+    setting(
+        "log_min_duration_statement",
+        "-1",
+        Domain::MillisecondsOrNone,
+        Silent,
+        "Time in milliseconds from which on a statement is told in the server's log, with where its time went; 0 tells all, -1 none.",
+    ),
+    setting(
+        "log_min_error_statement",
+        "error",
+        Domain::OneOf(&[
+            "debug5", "debug4", "debug3", "debug2", "debug1", "info", "notice", "warning", "error", "log", "fatal",
+            "panic",
+        ]),
+        Silent,
+        "Least severity of an error with which the server's log tells the text of its statement.",
+    ),
     setting("max_function_args", "100", Domain::Fixed, Silent, "Maximum number of arguments of a function."),
     setting("max_identifier_length", "63", Domain::Fixed, Silent, "Maximum length of a name in bytes."),
     setting("max_index_keys", "32", Domain::Fixed, Silent, "Maximum number of columns of an index."),
@@ -238,6 +264,13 @@ pub(crate) const DEFINITIONS: &[Definition] = &[
         "Whether commits are durable when they return.",
     ),
     setting("TimeZone", "UTC", Domain::Zone, Reported, "The session's time zone."),
+    setting(
+        "transaction_deferrable",
+        "off",
+        Domain::Boolean,
+        Silent,
+        "Whether this transaction is deferrable. Serializable transactions that only read never fail, deferrable or not.",
+    ),
     setting(
         "transaction_isolation",
         "read committed",

@@ -36,6 +36,7 @@ impl SettingValues {
             "braid.query_memory" => provided.query_memory.to_string(),
             "braid.target_partitions" => provided.target_partitions.to_string(),
             "session_authorization" => user.to_owned(),
+            "transaction_deferrable" => default("default_transaction_deferrable"),
             "transaction_isolation" => default("default_transaction_isolation"),
             "transaction_read_only" => default("default_transaction_read_only"),
             _ => definition.default.to_owned(),

@@ -144,6 +144,16 @@ impl SettingValues {
         self.get("lock_timeout").and_then(milliseconds).filter(|ms| *ms > 0)
     }
 
+    /// Time from which on a statement is told in the log, in milliseconds.
+    pub fn slow_statement_ms(&self) -> Option<u64> {
+        self.get("log_min_duration_statement").and_then(milliseconds)
+    }
+
+    /// Whether the log tells the texts of statements that fail.
+    pub fn logs_failed_texts(&self) -> bool {
+        !matches!(self.get("log_min_error_statement"), Some("log" | "fatal" | "panic"))
+    }
+
     /// Time limit of a statement, in milliseconds.
     pub fn statement_timeout_ms(&self) -> Option<u64> {
         self.get("statement_timeout").and_then(milliseconds).filter(|ms| *ms > 0)

@@ -18,7 +18,9 @@ use super::object_statement::ObjectStatement;
 use super::prepare_statement::{PrepareStatement, parse_execute};
 use super::relation_names::RelationNames;
 use super::sequence_statement::SequenceStatement;
+use super::storage_statement::StorageStatement;
 use super::table_of_rows::{CreateTableOfExecution, select_into};
+use super::transaction_statement::TransactionStatement;
 use super::view_statement::{CreateView, ViewStatement};
 use crate::names::fold;
 use crate::statement_limits::StatementSize;
@@ -48,6 +50,10 @@ pub(crate) enum Command {
     Comment(CommentStatement),
     /// A statement about views, as read here.
     View(ViewStatement),
+    /// BEGIN or SET TRANSACTION with DEFERRABLE, as read here.
+    Transaction(TransactionStatement),
+    /// How PostgreSQL is to store a relation, as read here.
+    Storage(StorageStatement),
     /// DO, as read here.
     Do(DoStatement),
 }
@@ -74,11 +80,17 @@ impl Command {
             }
             Keyword::MERGE => parse_merge(parser).map(Self::Sql),
             Keyword::DO => DoStatement::parse(parser).map(Self::Do),
+            Keyword::BEGIN | Keyword::START | Keyword::SET
+                if let Some(transaction) = TransactionStatement::parse(parser)? =>
+            {
+                Ok(Self::Transaction(transaction))
+            }
             Keyword::ABORT => {
                 parser.next_token();
                 let chain = parser.parse_commit_rollback_chain()?;
                 Ok(Self::Sql(ast::Statement::Rollback { chain, savepoint: None }))
             }
+            Keyword::ALTER if let Some(storage) = StorageStatement::parse(parser)? => Ok(Self::Storage(storage)),
             Keyword::ALTER if let Some(object) = ObjectStatement::parse(parser)? => Ok(Self::Object(object)),
             _ if SequenceStatement::begins(parser, keyword) => SequenceStatement::parse(parser).map(Self::Sequence),
             Keyword::CREATE | Keyword::ALTER | Keyword::REFRESH
@@ -146,6 +158,26 @@ impl Command {
         }
     }
 
+    /// The relation whose rows it changes, if it changes those of one only.
+    pub fn changed_relation(&self) -> Option<&ast::ObjectName> {
+        use ast::{FromTable, Statement as S, TableObject};
+        match self {
+            Self::Copy(CopyStatement { subject: CopySubject::Table { name, .. }, .. }) => Some(name),
+            Self::Sql(S::Insert(insert)) => match (&insert.table, &insert.source) {
+                (_, Some(source)) if has_changes_in_with(source) => None,
+                (TableObject::TableName(name), _) => Some(name),
+                _ => None,
+            },
+            Self::Sql(S::Update(update)) => name_of(&update.table.relation),
+            Self::Sql(S::Delete(delete)) => {
+                let (FromTable::WithFromKeyword(tables) | FromTable::WithoutKeyword(tables)) = &delete.from;
+                tables.first().and_then(|table| name_of(&table.relation))
+            }
+            Self::Sql(S::Merge(merge)) => name_of(&merge.table),
+            _ => None,
+        }
+    }
+
     /// Walks over its tree and changes it.
     pub(super) fn rewrite(&mut self, rewrite: &mut dyn Rewrite) {
         match self {
@@ -156,6 +188,7 @@ impl Command {
             Self::View(ViewStatement::Create(CreateView { query, .. })) => query.rewrite(rewrite),
             Self::Copy(_) | Self::Prepare(_) | Self::Sequence(_) | Self::View(_) => {}
             Self::Maintenance(_) | Self::Constraint(_) | Self::Comment(_) | Self::Object(_) | Self::Do(_) => {}
+            Self::Transaction(_) | Self::Storage(_) => {}
         }
     }
 
@@ -168,11 +201,20 @@ impl Command {
             Self::CreateTableOfExecution(create) => StatementSize::of(&create.execution),
             Self::View(ViewStatement::Create(CreateView { query, .. })) => StatementSize::of(&**query),
             Self::Copy(_) | Self::Sequence(_) | Self::View(_) | Self::Do(_) => StatementSize::default(),
+            Self::Transaction(_) | Self::Storage(_) => StatementSize::default(),
             Self::Maintenance(_) | Self::Constraint(_) | Self::Comment(_) | Self::Object(_) => StatementSize::default(),
             Self::Prepare(prepare) => {
                 prepare.prepared.as_deref().map_or_else(StatementSize::default, |tree| StatementSize::of(tree))
             }
         }
+    }
+}
+
+/// The name of a relation, if it is written as one.
+fn name_of(factor: &ast::TableFactor) -> Option<&ast::ObjectName> {
+    match factor {
+        ast::TableFactor::Table { name, .. } => Some(name),
+        _ => None,
     }
 }
 

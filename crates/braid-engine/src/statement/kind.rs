@@ -112,7 +112,6 @@ pub enum StatementKind {
 impl StatementKind {
     /// The kind of a statement with this tree.
     pub(super) fn of(command: &Command) -> Self {
-        use ast::Statement as S;
         match command {
             Command::Copy(copy) if copy.is_from() => Self::CopyFrom,
             Command::Copy(_) => Self::CopyTo,
@@ -126,47 +125,53 @@ impl StatementKind {
             Command::Maintenance(_) => Self::Maintenance,
             Command::Comment(_) => Self::Comment,
             Command::Do(_) => Self::Do,
+            Command::Storage(storage) if storage.tag == "ALTER TABLE" => Self::AlterTable,
+            Command::Storage(_) => Self::AlterView,
+            Command::Transaction(transaction) => Self::of_sql(&transaction.statement),
             Command::Object(object) => object.kind(),
             Command::Constraint(ConstraintStatement::Set { .. }) => Self::SetConstraints,
             Command::Constraint(ConstraintStatement::Alter { .. }) => Self::AlterTable,
-            Command::Sql(statement) => match statement {
-                S::Query(query) => kind_of_query(query),
-                S::Explain { .. } => Self::Explain,
-                S::Insert(_) => Self::Insert,
-                S::Update(_) => Self::Update,
-                S::Delete(_) => Self::Delete,
-                S::Merge(_) => Self::Merge,
-                S::CreateTable(_) => Self::CreateTable,
-                S::Drop { object_type: ast::ObjectType::Table, .. } => Self::DropTable,
-                S::CreateIndex(_) => Self::CreateIndex,
-                S::AlterIndex { .. } => Self::AlterIndex,
-                S::Drop { object_type: ast::ObjectType::Index, .. } => Self::DropIndex,
-                S::AlterTable(_) => Self::AlterTable,
-                S::Truncate(_) => Self::Truncate,
-                S::CreateType { .. } => Self::CreateType,
-                S::AlterType(_) => Self::AlterType,
-                S::Drop { object_type: ast::ObjectType::Type, .. } => Self::DropType,
-                S::Drop { object_type: ast::ObjectType::Sequence, .. } => Self::DropSequence,
-                S::CreateSchema { .. } => Self::CreateSchema,
-                S::AlterSchema(_) => Self::AlterSchema,
-                S::Drop { object_type: ast::ObjectType::Schema, .. } => Self::DropSchema,
-                S::Drop { object_type: ast::ObjectType::View | ast::ObjectType::MaterializedView, .. } => {
-                    Self::DropView
-                }
-                S::Set(_) => Self::Set,
-                S::ShowVariable { .. } => Self::Show,
-                S::Reset(_) => Self::Reset,
-                S::LISTEN { .. } | S::UNLISTEN { .. } | S::NOTIFY { .. } => Self::Notify,
-                S::Discard { .. } | S::Close { .. } => Self::Discard,
-                S::Execute { .. } => Self::Execute,
-                S::Deallocate { .. } => Self::Deallocate,
-                S::StartTransaction { .. } => Self::Begin,
-                S::Commit { .. } => Self::Commit,
-                S::Rollback { savepoint: None, .. } => Self::Rollback,
-                S::Rollback { savepoint: Some(_), .. } => Self::RollbackTo,
-                S::Savepoint { .. } | S::ReleaseSavepoint { .. } => Self::Savepoint,
-                _ => Self::Unsupported,
-            },
+            Command::Sql(statement) => Self::of_sql(statement),
+        }
+    }
+
+    fn of_sql(statement: &ast::Statement) -> Self {
+        use ast::Statement as S;
+        match statement {
+            S::Query(query) => kind_of_query(query),
+            S::Explain { .. } => Self::Explain,
+            S::Insert(_) => Self::Insert,
+            S::Update(_) => Self::Update,
+            S::Delete(_) => Self::Delete,
+            S::Merge(_) => Self::Merge,
+            S::CreateTable(_) => Self::CreateTable,
+            S::Drop { object_type: ast::ObjectType::Table, .. } => Self::DropTable,
+            S::CreateIndex(_) => Self::CreateIndex,
+            S::AlterIndex { .. } => Self::AlterIndex,
+            S::Drop { object_type: ast::ObjectType::Index, .. } => Self::DropIndex,
+            S::AlterTable(_) => Self::AlterTable,
+            S::Truncate(_) => Self::Truncate,
+            S::CreateType { .. } => Self::CreateType,
+            S::AlterType(_) => Self::AlterType,
+            S::Drop { object_type: ast::ObjectType::Type, .. } => Self::DropType,
+            S::Drop { object_type: ast::ObjectType::Sequence, .. } => Self::DropSequence,
+            S::CreateSchema { .. } => Self::CreateSchema,
+            S::AlterSchema(_) => Self::AlterSchema,
+            S::Drop { object_type: ast::ObjectType::Schema, .. } => Self::DropSchema,
+            S::Drop { object_type: ast::ObjectType::View | ast::ObjectType::MaterializedView, .. } => Self::DropView,
+            S::Set(_) => Self::Set,
+            S::ShowVariable { .. } => Self::Show,
+            S::Reset(_) => Self::Reset,
+            S::LISTEN { .. } | S::UNLISTEN { .. } | S::NOTIFY { .. } => Self::Notify,
+            S::Discard { .. } | S::Close { .. } => Self::Discard,
+            S::Execute { .. } => Self::Execute,
+            S::Deallocate { .. } => Self::Deallocate,
+            S::StartTransaction { .. } => Self::Begin,
+            S::Commit { .. } => Self::Commit,
+            S::Rollback { savepoint: None, .. } => Self::Rollback,
+            S::Rollback { savepoint: Some(_), .. } => Self::RollbackTo,
+            S::Savepoint { .. } | S::ReleaseSavepoint { .. } => Self::Savepoint,
+            _ => Self::Unsupported,
         }
     }
 

@@ -1,4 +1,4 @@
-//! VACUUM, ANALYZE, CHECKPOINT and LOCK TABLE as written.
+//! VACUUM, ANALYZE, CHECKPOINT, REINDEX, CLUSTER and LOCK TABLE as written.
 
 use sqlparser::ast::{Ident, ObjectName};
 use sqlparser::keywords::Keyword;
@@ -29,8 +29,25 @@ pub(crate) enum MaintenanceStatement {
     Analyze { unknown: Option<String>, targets: Vec<Target> },
     /// CHECKPOINT.
     Checkpoint,
+    /// REINDEX.
+    Reindex { subject: ReindexSubject, is_concurrent: bool, unknown: Option<String> },
+    /// CLUSTER, of a table, by an index.
+    Cluster { table: Option<(ObjectName, Option<Ident>)>, unknown: Option<String> },
     /// LOCK TABLE.
     Lock { names: Vec<ObjectName>, mode: LockMode },
+}
+
+/// What REINDEX makes again.
+#[derive(Debug)]
+pub(crate) enum ReindexSubject {
+    /// An index.
+    Index(ObjectName),
+    /// The indexes of a table.
+    Table(ObjectName),
+    /// Those of a schema.
+    Schema(Ident),
+    /// All of a database: as its statement calls it, and its name.
+    Database(&'static str, Ident),
 }
 
 /// What LOCK TABLE keeps others from.
@@ -55,6 +72,7 @@ pub(crate) struct Target {
 #[derive(Debug, Default)]
 struct Options {
     analyzes: bool,
+    concurrently: bool,
     unknown: Option<String>,
 }
 
@@ -78,6 +96,14 @@ impl MaintenanceStatement {
                 parser.next_token();
                 Ok(Some(Self::Checkpoint))
             }
+            Some("reindex") => {
+                parser.next_token();
+                parse_reindex(parser).map(Some)
+            }
+            Some("cluster") => {
+                parser.next_token();
+                parse_cluster(parser).map(Some)
+            }
             Some("lock") => {
                 parser.next_token();
                 parse_lock(parser).map(Some)
@@ -95,10 +121,10 @@ fn parse_vacuum(parser: &mut Parser<'_>) -> Result<MaintenanceStatement, ParserE
                 let _ = consume_word(parser, word);
             }
             let analyzes = consume_word(parser, "analyze") || consume_word(parser, "analyse");
-            Options { analyzes, unknown: None }
+            Options { analyzes, concurrently: false, unknown: None }
         }
     };
-    let Options { analyzes, unknown } = options;
+    let Options { analyzes, unknown, .. } = options;
     Ok(MaintenanceStatement::Vacuum { analyzes, unknown, targets: parse_targets(parser)? })
 }
 
@@ -121,6 +147,9 @@ fn parse_options(parser: &mut Parser<'_>, known: &[&str]) -> Result<Option<Optio
         match known.contains(&option.as_str()) {
             true if option == "analyze" => {
                 options.analyzes = !["off", "false", "0"].contains(&value.trim_matches('\''))
+            }
+            true if option == "concurrently" => {
+                options.concurrently = !["off", "false", "0"].contains(&value.trim_matches('\''))
             }
             true => {}
             false => drop(options.unknown.get_or_insert(option)),
@@ -145,6 +174,36 @@ fn parse_targets(parser: &mut Parser<'_>) -> Result<Vec<Target>, ParserError> {
         }
         Ok(Target { name, columns })
     })
+}
+
+/// `[(option, …)] INDEX | TABLE | SCHEMA | DATABASE | SYSTEM [CONCURRENTLY] name`
+fn parse_reindex(parser: &mut Parser<'_>) -> Result<MaintenanceStatement, ParserError> {
+    let Options { concurrently, unknown, .. } =
+        parse_options(parser, &["verbose", "tablespace", "concurrently"])?.unwrap_or_default();
+    let kind = parser.next_token();
+    let is_concurrent = parser.parse_keyword(Keyword::CONCURRENTLY) || concurrently;
+    let subject = match word_of(&kind.token).as_deref() {
+        Some("index") => ReindexSubject::Index(parser.parse_object_name(false)?),
+        Some("table") => ReindexSubject::Table(parser.parse_object_name(false)?),
+        Some("schema") => ReindexSubject::Schema(parser.parse_identifier()?),
+        Some("database") => ReindexSubject::Database("REINDEX DATABASE", parser.parse_identifier()?),
+        Some("system") => ReindexSubject::Database("REINDEX SYSTEM", parser.parse_identifier()?),
+        _ => return parser.expected("INDEX, TABLE, SCHEMA, DATABASE or SYSTEM", kind),
+    };
+    Ok(MaintenanceStatement::Reindex { subject, is_concurrent, unknown })
+}
+
+/// `[VERBOSE | (option, …)] [table [USING index]]`
+fn parse_cluster(parser: &mut Parser<'_>) -> Result<MaintenanceStatement, ParserError> {
+    let options = parse_options(parser, &["verbose"])?;
+    let _ = options.is_none() && parser.parse_keyword(Keyword::VERBOSE);
+    let unknown = options.and_then(|options| options.unknown);
+    if matches!(parser.peek_token().token, Token::SemiColon | Token::EOF) {
+        return Ok(MaintenanceStatement::Cluster { table: None, unknown });
+    }
+    let name = parser.parse_object_name(false)?;
+    let index = if parser.parse_keyword(Keyword::USING) { Some(parser.parse_identifier()?) } else { None };
+    Ok(MaintenanceStatement::Cluster { table: Some((name, index)), unknown })
 }
 
 /// `[TABLE] [ONLY] name [*], … [IN … MODE] [NOWAIT]`

@@ -165,6 +165,7 @@ impl StatementContext {
 impl Drop for Shared {
     /// The session has ended: what is temporary goes, in a task of its own.
     fn drop(&mut self) {
+        self.database.sessions().leave(self.session_id);
         let (database, name) = (self.database.clone(), format!("pg_temp_{}", self.session_id));
         let snapshot = database.store().snapshot();
         let (Some(schema), Some(runtime)) = (snapshot.schema_named(&name), &self.runtime) else { return };

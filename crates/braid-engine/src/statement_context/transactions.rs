@@ -54,6 +54,26 @@ impl StatementContext {
         Err(EngineError::new(SqlState::ActiveTransaction, message))
     }
 
+    /// SET TRANSACTION [NOT] DEFERRABLE.
+    ///
+    /// # Errors
+    /// In a savepoint, and when a statement of the block has read or written (25001).
+    pub fn set_deferrable(&self, is_deferrable: bool) -> Result<(), EngineError> {
+        let (has_begun, has_savepoints) = {
+            let transaction = &self.shared.state.lock().transaction;
+            (transaction.has_begun(), transaction.has_savepoints())
+        };
+        let message = match (has_savepoints, has_begun) {
+            (true, _) => "SET TRANSACTION [NOT] DEFERRABLE cannot be called within a subtransaction",
+            (false, true) => "SET TRANSACTION [NOT] DEFERRABLE must be called before any query",
+            (false, false) => {
+                let value = if is_deferrable { "on" } else { "off" };
+                return self.assign_setting("transaction_deferrable", Some(value), Scope::Local);
+            }
+        };
+        Err(EngineError::new(SqlState::ActiveTransaction, message))
+    }
+
     /// COMMIT: makes what the transaction has changed durable and visible.
     ///
     /// # Errors
@@ -110,7 +130,10 @@ impl StatementContext {
         let state = self.shared.state.lock();
         let mode = state.transaction.mode().ok_or_else(|| needs_block(statement))?;
         let given = |name: &'static str| state.settings.get(name).map(|value| (name, value.to_owned()));
-        let settings = ["transaction_isolation", "transaction_read_only"].into_iter().filter_map(given).collect();
+        let settings = ["transaction_isolation", "transaction_read_only", "transaction_deferrable"]
+            .into_iter()
+            .filter_map(given)
+            .collect();
         Ok(Characteristics { mode, settings })
     }
 

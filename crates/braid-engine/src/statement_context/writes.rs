@@ -10,14 +10,14 @@ use arrow::array::ArrayRef;
 use arrow::record_batch::RecordBatch;
 use braid_base::{ColumnId, SchemaId, TableId};
 use braid_storage::{
-    AlteredRows, AppendedRows, Catalog, CatalogSequence, KeyDef, KeyLookup, Locked, NewTable, RowDeletes, RowEvent,
-    RowId, SequenceScope, StoreError, TableAppender, TableDef, TableVersion, WriteSet,
+    AlteredRows, AppendedRows, Catalog, CatalogSequence, KeyDef, KeyLookup, LockWaits, Locked, NewTable, RowDeletes,
+    RowEvent, RowId, SequenceScope, StoreError, TableAppender, TableDef, TableVersion, WriteSet,
 };
 
 use super::StatementContext;
-use crate::EngineError;
 use crate::interrupt::to_the_end;
 use crate::settings::SettingValues;
+use crate::{EngineError, SqlState};
 
 /// Rows to delete, and rows to add in their places.
 pub struct RowChange {
@@ -91,6 +91,17 @@ impl StatementContext {
         let mut state = self.shared.state.lock();
         if isolation(&state.settings) == Some("serializable") && state.is_in_transaction() {
             state.transaction.note_reads(tables);
+        }
+    }
+
+    /// The error of a statement, or that its transaction is to be tried again: a serializable one that has looked for a key before it adds it
+    /// gets no duplicate of what was added since, but 40001.
+    pub fn retry_before_duplicate(&self, error: EngineError) -> EngineError {
+        let newest = self.database().store().snapshot();
+        let is_duplicate = error.state() == SqlState::UniqueViolation;
+        match is_duplicate && self.shared.state.lock().transaction.has_changed_reads(&newest) {
+            true => StoreError::ReadsChanged.into(),
+            false => error,
         }
     }
 
@@ -310,12 +321,16 @@ impl StatementContext {
 
     /// Takes the changes out of the transaction, to make more. Nothing that the statement asks meanwhile knows of them.
     pub fn take_writes(&self) -> WriteSet {
-        let (taken, lock_timeout) = {
+        let (taken, timeout) = {
             let mut state = self.shared.state.lock();
             (state.transaction.take_writes(), state.settings.lock_timeout_ms().map(Duration::from_millis))
         };
         let mut writes = taken.unwrap_or_else(|| self.database().store().write_set());
-        writes.set_lock_timeout(lock_timeout);
+        writes.set_lock_waits(LockWaits {
+            timeout,
+            total_us: self.times().lock_wait_us(),
+            session: Some(self.session_id()),
+        });
         writes
     }
 

@@ -299,7 +299,7 @@ fn check_clauses(context: &StatementContext, create: &CreateIndex) -> Result<(),
 }
 
 /// The index of a name along the session's search path, and its table.
-fn named_index(
+pub(crate) fn named_index(
     context: &StatementContext,
     snapshot: &Catalog,
     name: &ObjectName,

@@ -39,5 +39,5 @@ pub(crate) use alter::{alter_table, definition_with_renamed_column};
 pub(crate) use constraint_times::change_constraint_times;
 pub(crate) use create::{Rows, create_table, create_table_as};
 pub(crate) use drop::{drop_tables, references_to};
-pub(crate) use indexes::{create_index, drop_indexes, rename_index};
+pub(crate) use indexes::{create_index, drop_indexes, named_index, rename_index};
 pub(crate) use truncate::truncate;

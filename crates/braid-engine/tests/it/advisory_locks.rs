@@ -48,3 +48,54 @@ async fn waits_end_with_their_statements_and_locks_with_their_sessions() {
     };
     assert_eq!(notices("select pg_advisory_unlock_shared(9)").await, ["you don't own a lock of type ShareLock"]);
 }
+
+/// Two sessions that lock a number and a row, or a key, in different orders.
+#[tokio::test]
+async fn circles_of_advisory_locks_and_locks_of_rows_and_keys_are_found() {
+    let db = TestDb::new().await;
+    db.run("create table t (k int primary key, v int);; insert into t values (1, 0), (2, 0)").await;
+    let (alice, bob) = (db.database.session("alice"), db.database.session("bob"));
+    let numbers = "select pg_advisory_xact_lock(1)";
+    for locks in
+        ["update t set v = v + 1 where k = 2", "insert into t values (5, 5)", "select * from t where k = 1 for update"]
+    {
+        for (first, second) in [(numbers, locks), (locks, numbers)] {
+            run(&alice, &format!("begin;; {first}")).await.unwrap();
+            run(&bob, &format!("begin;; {second}")).await.unwrap();
+            let closes = async {
+                // The one whose wait closes the circle fails, and gives back what it has locked.
+                let refused = run(&bob, first).await.unwrap_err();
+                assert_eq!(refused.sqlstate(), "40P01", "{first}; {second}");
+                run(&bob, "rollback").await.unwrap();
+            };
+            waits(&alice, second, closes).await.unwrap();
+            run(&alice, "rollback").await.unwrap();
+        }
+    }
+    // A wait that closes no circle is none.
+    run(&alice, &format!("begin;; {numbers}")).await.unwrap();
+    run(&bob, "begin;; update t set v = 1 where k = 1").await.unwrap();
+    let ends = async { drop(run(&alice, "commit").await) };
+    waits(&bob, numbers, ends).await.unwrap();
+    run(&bob, "commit").await.unwrap();
+}
+
+/// A circle of three: a number, a row, and a number again.
+#[tokio::test]
+async fn a_circle_goes_through_sessions_that_have_changed_nothing() {
+    let db = TestDb::new().await;
+    db.run("create table t (k int primary key);; insert into t values (1)").await;
+    let [alice, bob, carol] = ["alice", "bob", "carol"].map(|user| db.database.session(user));
+    run(&alice, "begin;; delete from t").await.unwrap();
+    run(&bob, "select pg_advisory_lock(1)").await.unwrap();
+    run(&carol, "select pg_advisory_lock(2)").await.unwrap();
+    let closes = async {
+        let closes = async {
+            assert_eq!(run(&carol, "delete from t").await.unwrap_err().sqlstate(), "40P01");
+            run(&carol, "select pg_advisory_unlock_all()").await.unwrap();
+        };
+        waits(&bob, "select pg_advisory_lock(2)", closes).await.unwrap();
+        run(&bob, "select pg_advisory_unlock_all()").await.unwrap();
+    };
+    waits(&alice, "select pg_advisory_lock(1)", closes).await.unwrap();
+}

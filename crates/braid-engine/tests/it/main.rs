@@ -4,6 +4,7 @@
 mod advisory_locks;
 mod alter_table;
 mod attaching;
+mod backends;
 mod checks;
 mod comments;
 mod copy;

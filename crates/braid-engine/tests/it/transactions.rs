@@ -7,7 +7,7 @@ use braid_base::{Random, SeededRandom};
 use braid_engine::{MessageScope, Session};
 use braid_testing::cases;
 
-use crate::test_db::{TestDb, run};
+use crate::test_db::{TestDb, run, waits};
 
 async fn state(session: &Session, sql: &str) -> String {
     run(session, sql).await.unwrap_err().sqlstate().to_owned()
@@ -356,4 +356,30 @@ async fn a_transaction_that_changes_types_or_views_twice_takes_nothing_of_others
     db.run("begin;; create view v3 as select 6 as a").await;
     run(&bob, "drop view w").await.unwrap();
     db.check(&[("create view v4 as select 7 as a", "CREATE VIEW"), ("commit", "COMMIT")]).await;
+}
+
+/// As PostgreSQL promises it: no duplicates for transactions that have looked for the key first.
+#[tokio::test]
+async fn serializable_transactions_that_look_for_a_key_before_they_add_it_are_to_be_tried_again() {
+    let db = TestDb::new().await;
+    let bob = db.database.session("bob");
+    db.run("create table t (k int primary key);; create table other (a int)").await;
+    for (level, reads, expected) in [
+        ("serializable", "select * from t where k = 5", "40001"),
+        ("serializable", "select * from other", "23505"),
+        ("repeatable read", "select * from t where k = 5", "23505"),
+    ] {
+        db.run("delete from t").await;
+        for session in [&db.session, &bob] {
+            run(session, &format!("begin isolation level {level};; {reads}")).await.unwrap();
+        }
+        db.run("insert into t values (5)").await;
+        let ends = async { assert_eq!(db.run("commit").await, "COMMIT") };
+        assert_eq!(waits(&bob, "insert into t values (5)", ends).await.unwrap_err(), expected, "{level}: {reads}");
+        run(&bob, "rollback").await.unwrap();
+    }
+    // What it has added itself is a duplicate.
+    db.run("begin isolation level serializable;; select * from t;; insert into t values (6)").await;
+    assert_eq!(db.state("insert into t values (6)").await, "23505");
+    db.run("rollback").await;
 }

@@ -28,6 +28,46 @@ async fn a_cancel_request_stops_a_statement_that_computes() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_session_cancels_and_ends_others() {
+    let server = TestServer::start().await;
+    let (client, other) = (server.client().await, server.client().await);
+    let pid = |rows: Vec<Vec<Option<String>>>| rows[0][0].clone().unwrap();
+    let target = pid(text_rows(&client, "select pg_backend_pid()").await);
+    let cancel = async {
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        let activity = format!("select state, query from pg_stat_activity where pid = {target}");
+        let shown = text_rows(&other, &activity).await;
+        assert_eq!(shown[0], [Some("active".to_owned()), Some(LONG.to_owned())]);
+        text_rows(&other, &format!("select pg_cancel_backend({target})")).await;
+    };
+    let (answer, ()) = futures::join!(client.simple_query(LONG), cancel);
+    assert_eq!(sqlstate(answer), "57014");
+    assert_eq!(text_rows(&client, "select 1").await.len(), 1, "the next statement is not hit");
+    let activity = format!("select state, wait_event, query from pg_stat_activity where pid = {target}");
+    let shown = text_rows(&other, &activity).await;
+    assert_eq!(shown[0], ["idle", "ClientRead", "select 1"].map(|text| Some(text.to_owned())));
+
+    assert_eq!(sqlstate(client.simple_query("select pg_cancel_backend(pg_backend_pid())").await), "57014");
+    let end = async {
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        text_rows(&other, &format!("select pg_terminate_backend({target})")).await;
+    };
+    let (answer, ()) = futures::join!(client.simple_query(LONG), end);
+    assert_eq!(sqlstate(answer), "57P01");
+    eventually("the connection ends", || client.is_closed()).await;
+
+    let mut idle = server.raw().await;
+    idle.query("begin").await;
+    let ended = "select pg_terminate_backend(pid) from pg_stat_activity where state = 'idle in transaction'";
+    assert_eq!(text_rows(&other, ended).await, [[Some("t".to_owned())]]);
+    let message = idle.read().await.unwrap();
+    assert_eq!((message.field(b'S').as_deref(), message.field(b'C').as_deref()), (Some("FATAL"), Some("57P01")));
+    assert!(idle.read().await.is_none());
+    eventually("the session is gone", || server.database.running_statement_count() == 0).await;
+    assert_eq!(text_rows(&other, "select count(*) from pg_stat_activity").await, [[Some("1".to_owned())]]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_cancel_request_stops_a_statement_that_streams() {
     let server = TestServer::start().await;
     let client = server.client().await;

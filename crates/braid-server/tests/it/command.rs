@@ -62,7 +62,7 @@ fn a_load_beyond_the_file_size_limit_fails_as_on_a_full_disk() {
 }
 
 /// Stops a process, also when its test fails.
-struct Stopped(Child);
+pub struct Stopped(pub Child);
 
 impl Drop for Stopped {
     fn drop(&mut self) {

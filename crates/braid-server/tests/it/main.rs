@@ -18,6 +18,7 @@
 //! | [`long_values`] | what values that functions make long take of memory and time |
 //! | [`notifications`] | notifications as messages |
 //! | [`prepared_statements`] | PREPARE and EXECUTE beside the protocol's named statements |
+//! | [`statement_log`] | what the log tells of statements |
 //! | [`protocol`] | what no driver sends |
 
 #![expect(clippy::unwrap_used, reason = "all of this is tests, their helpers too")]
@@ -37,5 +38,6 @@ mod prepared_statements;
 mod protocol;
 mod raw_client;
 mod security;
+mod statement_log;
 mod statements;
 mod types;

@@ -114,7 +114,7 @@ async fn other_cursors_go_forward_only() {
     let server = TestServer::start().await;
     let client = server.client().await;
     for declared in ["no scroll cursor", "cursor"] {
-        for direction in ["prior", "first", "last", "absolute 2", "0", "relative -1", "backward all"] {
+        for direction in ["prior", "first", "last", "absolute 1", "absolute -1", "0", "relative -1", "backward all"] {
             let text = format!("begin; declare c {declared} for select * from generate_series(1, 5)");
             client.batch_execute(&text).await.unwrap();
             assert_eq!(text_rows(&client, "fetch c").await.len(), 1);
@@ -128,6 +128,18 @@ async fn other_cursors_go_forward_only() {
             .unwrap();
         assert_eq!(text_rows(&client, "fetch relative 3 from c").await, [[Some("3".to_owned())]]);
         assert!(text_rows(&client, "fetch relative 3 from c").await.is_empty());
+        client.batch_execute("rollback").await.unwrap();
+        // As PostgreSQL does, it goes to the number of a row that is still to come.
+        client
+            .batch_execute(&format!("begin; declare c {declared} for select * from generate_series(1, 5)"))
+            .await
+            .unwrap();
+        assert_eq!(text_rows(&client, "fetch absolute 2 from c").await, [[Some("2".to_owned())]]);
+        client.batch_execute("move 1 from c").await.unwrap();
+        assert_eq!(text_rows(&client, "fetch absolute 5 from c").await, [[Some("5".to_owned())]]);
+        assert!(text_rows(&client, "fetch absolute 9 from c").await.is_empty());
+        assert!(text_rows(&client, "fetch absolute 7 from c").await.is_empty());
+        assert_eq!(sqlstate(client.batch_execute("fetch absolute 6 from c").await), "55000");
         client.batch_execute("rollback").await.unwrap();
     }
 }
@@ -252,4 +264,46 @@ async fn a_portal_of_returning_changes_all_rows_and_returns_some() {
     assert!(client.simple_query("insert into t values (3) returning a; select 1 / 0").await.is_err());
     let count = client.query_one("select count(*) from t", &[]).await.unwrap();
     assert_eq!(count.get::<_, i64>(0), 4);
+}
+
+#[tokio::test]
+async fn the_catalog_shows_cursors() {
+    let server = TestServer::start().await;
+    let mut client = server.client().await;
+    let opened = "begin; declare c cursor for select 1; declare \"D d\" no scroll cursor with hold for select 2; \
+        declare e binary scroll cursor for select 3";
+    client.batch_execute(opened).await.unwrap();
+    let lines = |rows: Vec<Vec<Option<String>>>| {
+        let line =
+            |row: Vec<Option<String>>| row.into_iter().map(Option::unwrap_or_default).collect::<Vec<_>>().join("|");
+        rows.into_iter().map(line).collect::<Vec<_>>()
+    };
+    let all = "select name, statement, is_holdable, is_binary, is_scrollable from pg_cursors order by 1";
+    let expected = [
+        "D d|declare \"D d\" no scroll cursor with hold for select 2|t|f|f",
+        "c|declare c cursor for select 1|f|f|f",
+        "e|declare e binary scroll cursor for select 3|f|t|t",
+    ];
+    assert_eq!(lines(text_rows(&client, all).await), expected);
+    client.batch_execute("close c").await.unwrap();
+    assert_eq!(lines(text_rows(&client, "select name from pg_cursors order by 1").await), ["D d", "e"]);
+    client.batch_execute("commit").await.unwrap();
+    let held = "select name from pg_cursors where creation_time between now() - interval '1 minute' and now()";
+    assert_eq!(lines(text_rows(&client, held).await), ["D d"]);
+    let other = server.client().await;
+    assert!(text_rows(&other, all).await.is_empty(), "they are of their session");
+    client.batch_execute("close all").await.unwrap();
+    assert!(text_rows(&client, all).await.is_empty());
+    // Portals of the protocol that have names.
+    let transaction = client.transaction().await.unwrap();
+    let portal = transaction.bind("select * from generate_series(1, 9)", &[]).await.unwrap();
+    transaction.query_portal(&portal, 2).await.unwrap();
+    let shown = transaction.query("select statement, is_holdable from pg_cursors", &[]).await.unwrap();
+    assert_eq!(shown.len(), 1);
+    assert_eq!(
+        (shown[0].get::<_, &str>(0), shown[0].get::<_, bool>(1)),
+        ("select * from generate_series(1, 9)", false)
+    );
+    transaction.rollback().await.unwrap();
+    assert!(text_rows(&client, all).await.is_empty());
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::input::time_zones::TimeZone;
 
 use super::advisory::AdvisoryLocks;
+use super::backends::Backends;
 use super::numbers::random::SessionRandom;
 use crate::SearchPath;
 use crate::SqlError;
@@ -55,6 +56,10 @@ pub trait SessionFacts: fmt::Debug {
     }
     /// The session's advisory locks; `None` where there are none.
     fn advisory_locks(&self) -> Option<Arc<dyn AdvisoryLocks>> {
+        None
+    }
+    /// The sessions of the server; `None` where there are none.
+    fn backends(&self) -> Option<Arc<dyn Backends>> {
         None
     }
     /// What changes the session's settings; `None` where nothing does.

@@ -20,6 +20,7 @@
 //! | [`hashes`] | hashes of values |
 //! | [`objects`] | types, functions and operators by name and number |
 //! | [`advisory`] | advisory locks |
+//! | [`backends`] | what sessions do to others |
 //! | `notifying` | what a transaction tells the sessions that listen |
 //! | `sequences` | the numbers of sequences |
 //! | [`session`] | the session and its settings |
@@ -30,6 +31,7 @@
 
 pub mod advisory;
 pub mod arrays;
+pub mod backends;
 pub mod call;
 pub mod datetime;
 pub mod enums;
@@ -78,6 +80,7 @@ const ROOMS: &[&[Implementations]] = &[
         records::FUNCTIONS,
         sending::FUNCTIONS,
         advisory::FUNCTIONS,
+        backends::FUNCTIONS,
         notifying::FUNCTIONS,
         sequences::FUNCTIONS,
         session::FUNCTIONS,

@@ -114,7 +114,8 @@ impl Dialect for SqlDialect {
     }
 
     fn is_column_alias(&self, word: &Keyword, parser: &mut Parser<'_>) -> bool {
-        !words::needs_as(*word) && self.inner.is_column_alias(word, parser)
+        // `INSERT INTO t SELECT 1 ON CONFLICT …`
+        *word != Keyword::ON && !words::needs_as(*word) && self.inner.is_column_alias(word, parser)
     }
 
     fn supports_named_fn_args_with_assignment_operator(&self) -> bool {

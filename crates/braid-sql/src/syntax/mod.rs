@@ -21,7 +21,6 @@
 //! | [`spellings`] | short forms spelt out |
 //! | [`table_likes`] | LIKE among the columns of CREATE TABLE |
 //! | [`tokens`] | tokens as PostgreSQL cuts them |
-//! | [`transaction_modes`] | DEFERRABLE of transactions |
 //! | [`walk`] | walks over trees |
 //! | [`whole_rows`] | `t.*` as an operand |
 //! | [`words`] | words of PostgreSQL's grammar |
@@ -45,7 +44,6 @@ mod set_columns;
 mod spellings;
 mod table_likes;
 mod tokens;
-mod transaction_modes;
 pub mod walk;
 mod whole_rows;
 mod words;

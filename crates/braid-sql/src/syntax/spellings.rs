@@ -7,7 +7,7 @@
 //! | `ORDER BY a USING <`, `USING >` | `ORDER BY a ASC`, `DESC` |
 //!
 //! A query begins at the start of a statement, behind a parenthesis, and behind UNION, INTERSECT, EXCEPT and their ALL or DISTINCT. TABLE is
-//! reserved, so that it is no name there. USING before one of these operators stands in ORDER BY only.
+//! reserved, so that it is no name there; in REINDEX it follows options in parentheses. USING before one of these operators stands in ORDER BY only.
 
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
@@ -28,16 +28,20 @@ pub(super) fn spelt_out(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     }
     let mut read: Vec<TokenWithSpan> = Vec::with_capacity(tokens.len() + 2);
     let mut last: Option<usize> = None;
+    let mut is_reindex = false;
     for token in tokens {
         if matches!(token.token, Token::Whitespace(_)) {
             read.push(token);
             continue;
         }
         let before = last.map(|at| &read[at].token);
+        if before.is_none_or(|before| *before == Token::SemiColon) {
+            is_reindex = matches!(&token.token, Token::Word(word) if word.value.eq_ignore_ascii_case("reindex"));
+        }
         if is_keyword(&token.token, Keyword::ONLY) && before.is_some_and(begins_item) {
             continue;
         }
-        if is_keyword(&token.token, Keyword::TABLE) && before.is_none_or(begins_query) {
+        if is_keyword(&token.token, Keyword::TABLE) && !is_reindex && before.is_none_or(begins_query) {
             let words = [Token::make_keyword("SELECT"), Token::Mul, Token::make_keyword("FROM")];
             read.extend(words.map(|word| TokenWithSpan::new(word, token.span)));
             last = Some(read.len() - 1);

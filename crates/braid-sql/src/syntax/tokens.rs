@@ -11,7 +11,6 @@
 //!   (`column_definitions`), joins on the right side of joins and names of joins
 //!   (`joins`) become what the parser reads.
 //! - Locking clauses have one name, and LIMIT before them (`row_locks`).
-//! - DEFERRABLE of a transaction is taken out (`transaction_modes`).
 //! - TABLESAMPLE has a call behind it (`samples`).
 //! - DROP EXPRESSION and changes of identity columns are defaults (`column_changes`).
 //! - `t.*` is a column where an expression stands (`whole_rows`).
@@ -46,7 +45,7 @@ pub fn postgresql_tokens(tokens: Vec<TokenWithSpan>) -> Result<Vec<TokenWithSpan
     }
     let tokens =
         super::frame_exclusions::in_names(super::spellings::spelt_out(super::array_types::as_brackets(read.done)));
-    let tokens = super::row_locks::as_names(super::transaction_modes::without_deferrable(tokens));
+    let tokens = super::row_locks::as_names(tokens);
     let tokens = super::column_changes::as_defaults(super::identity_options::in_order(tokens));
     let tokens =
         super::table_likes::as_columns(super::set_columns::as_marks(super::conflict_targets::as_marks(tokens)));

@@ -86,10 +86,10 @@ impl WriteSet {
 
     /// The owner of the transaction's locks.
     pub(super) fn lock_owner(&mut self) -> Arc<LockOwner> {
-        let timeout = self.lock_timeout;
+        let waits = &self.lock_waits;
         let new = || {
             let owner = self.shared.row_locks.owner();
-            owner.set_timeout(timeout);
+            owner.set_waits(waits.clone());
             Arc::new(owner)
         };
         Arc::clone(self.locks.get_or_insert_with(new))

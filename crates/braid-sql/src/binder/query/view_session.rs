@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use crate::functions::advisory::AdvisoryLocks;
+use crate::functions::backends::Backends;
 use crate::functions::numbers::random::SessionRandom;
 use crate::functions::{Notifications, ObjectNames, Sequences, SessionFacts, SettingChanges};
 use crate::input::time_zones::TimeZone;
@@ -79,6 +80,10 @@ impl SessionFacts for ViewSession<'_> {
 
     fn sequences(&self) -> Option<Arc<dyn Sequences>> {
         self.session.sequences()
+    }
+
+    fn backends(&self) -> Option<Arc<dyn Backends>> {
+        self.session.backends()
     }
 
     fn advisory_locks(&self) -> Option<Arc<dyn AdvisoryLocks>> {

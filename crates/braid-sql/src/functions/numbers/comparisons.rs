@@ -85,6 +85,20 @@ operators! {
     "bool" |a: &[Value]| a[0].as_bool().cmp(&a[1].as_bool());
 }
 
+/// Equality of transaction numbers, which have no order.
+pub const OF_TRANSACTIONS: Implementations = &[
+    ("xideq", |a, _| Ok(Value::Bool(transaction_number(&a[0]) == transaction_number(&a[1])))),
+    ("xidneq", |a, _| Ok(Value::Bool(transaction_number(&a[0]) != transaction_number(&a[1])))),
+];
+
+/// A transaction's number, which an `integer` may give with its sign.
+fn transaction_number(value: &Value) -> u32 {
+    match value {
+        Value::Int4(number) => number.cast_unsigned(),
+        number => number.as_oid(),
+    }
+}
+
 /// The larger and the smaller of two values of a type. Of equal ones it is the second.
 macro_rules! extremes {
     ($($type:literal $order:expr;)*) => {

@@ -45,4 +45,5 @@ pub const FAMILIES: &[Implementations] = &[
     comparisons::THREE_WAY,
     comparisons::DIFFERENCES,
     comparisons::EXTREMES,
+    comparisons::OF_TRANSACTIONS,
 ];
