@@ -72,7 +72,8 @@ struct Now {
     query: Option<Arc<str>>,
     query_started_us: Option<i64>,
     changed_us: i64,
-    /// What cancels the statement that runs.
+    is_active: bool,
+    /// What cancels the work that is under way; `None` between two parts of it, as between two FETCHes.
     running: Option<CancellationToken>,
 }
 
@@ -91,7 +92,8 @@ pub(crate) struct ActivityNow {
 
 impl Default for Activity {
     fn default() -> Self {
-        let now = Now { query: None, query_started_us: None, changed_us: read_clock_us(), running: None };
+        let changed_us = read_clock_us();
+        let now = Now { query: None, query_started_us: None, changed_us, is_active: false, running: None };
         Self { now: Mutex::new(now), terminated: CancellationToken::new(), client_port: OnceLock::new() }
     }
 }
@@ -105,8 +107,8 @@ impl Activity {
         };
         let started_us = read_clock_us();
         let mut now = self.now.lock();
-        if now.running.is_none() {
-            now.changed_us = started_us;
+        if !now.is_active {
+            (now.is_active, now.changed_us) = (true, started_us);
         }
         (now.query, now.query_started_us, now.running) = (Some(query), Some(started_us), Some(cancel.clone()));
     }
@@ -114,31 +116,37 @@ impl Activity {
     /// A statement goes on, which `cancel` stops.
     pub fn go_on(&self, cancel: &CancellationToken) {
         let mut now = self.now.lock();
-        if now.running.is_none() {
-            now.changed_us = read_clock_us();
+        if !now.is_active {
+            (now.is_active, now.changed_us) = (true, read_clock_us());
         }
         now.running = Some(cancel.clone());
+    }
+
+    /// A part of a statement is done: what stops the statement now would stop a later part.
+    pub fn pause(&self) {
+        self.now.lock().running = None;
     }
 
     /// The next statement may come.
     pub fn end(&self) {
         let mut now = self.now.lock();
-        if now.running.take().is_some() {
-            now.changed_us = read_clock_us();
+        now.running = None;
+        if now.is_active {
+            (now.is_active, now.changed_us) = (false, read_clock_us());
         }
     }
 
     /// What it does now.
     pub fn now(&self) -> ActivityNow {
-        let Now { query, query_started_us, changed_us, running } = self.now.lock().clone();
+        let Now { query, query_started_us, changed_us, is_active, .. } = self.now.lock().clone();
         let query = query.map(|query| query.to_string());
-        ActivityNow { query, query_started_us, changed_us, is_active: running.is_some() }
+        ActivityNow { query, query_started_us, changed_us, is_active }
     }
 
     /// Cancels the statement that runs, if there is one.
     pub fn cancel(&self) {
-        let running = self.now.lock().running.clone();
-        running.iter().for_each(CancellationToken::cancel);
+        // Under the lock: the token may be that of the next statement a moment later.
+        self.now.lock().running.iter().for_each(CancellationToken::cancel);
     }
 
     /// Ends the session.
@@ -176,6 +184,10 @@ mod tests {
         activity.cancel();
         assert!(!token.is_cancelled(), "the statement is over");
         assert_eq!(activity.now().query.as_deref(), Some("select 1"), "the last one is still shown");
+        activity.go_on(&token);
+        activity.pause();
+        activity.cancel();
+        assert!(!token.is_cancelled() && activity.now().is_active, "nothing is under way between two parts");
         activity.go_on(&token);
         activity.terminate();
         assert!(token.is_cancelled() && activity.terminated().is_cancelled());

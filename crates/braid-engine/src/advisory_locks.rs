@@ -244,7 +244,7 @@ impl SessionLocks {
                     return Ok(());
                 }
                 state.waits.insert(self.session_id, lock);
-                wait.get_or_insert(Wait(self));
+                wait.get_or_insert_with(|| Wait(self));
             }
             // Who begins to wait for rows from here on sees this wait: one of both finds the circle. The locks of rows are asked while
             // this state is free, as they ask it.

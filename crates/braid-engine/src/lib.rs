@@ -137,9 +137,9 @@ pub use outcome::{
 };
 pub use parameter_value::{ParameterValue, SentValue};
 pub use recall::SharedForm;
-pub use session::Session;
+pub use session::{Ongoing, Session};
 pub use sharing::SharingFigures;
-pub use statement::{Statement, StatementKind};
+pub use statement::{SavepointChange, Statement, StatementKind};
 pub use statement_context::MessageScope;
 pub use statement_times::StatementTimes;
 pub use templates::TemplateFigures;

@@ -36,11 +36,6 @@ impl NamedCursors {
         self.by_name.lock().remove(name);
     }
 
-    /// The end of a transaction closes those that do not outlive it.
-    pub fn end_transaction(&self) {
-        self.by_name.lock().retain(|_, (cursor, _)| cursor.is_holdable);
-    }
-
     /// All cursors are closed.
     pub fn close_all(&self) {
         self.by_name.lock().clear();

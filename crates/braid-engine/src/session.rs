@@ -157,8 +157,8 @@ impl Session {
         params: &[ParameterValue],
         cancel: CancellationToken,
     ) -> Result<Outcome, EngineError> {
-        self.context.check_not_terminated()?;
         self.context.activity().begin(statement.origin_text(), &cancel);
+        self.context.check_not_terminated()?;
         self.context.begin_statement(statement.kind())?;
         let params = BoundParameters::of(params, &StatementFacts::of(&self.context))?;
         let interrupt = self.interrupt(cancel);
@@ -369,9 +369,11 @@ impl Session {
         self.context.named_cursors()
     }
 
-    /// A statement goes on that was begun before, which `cancel` stops: for `pg_stat_activity`.
-    pub fn go_on(&self, cancel: &CancellationToken) {
+    /// Work on a statement begins or goes on, which `cancel` stops, until what is returned is dropped: for `pg_stat_activity` and
+    /// `pg_cancel_backend`.
+    pub fn go_on(&self, cancel: &CancellationToken) -> Ongoing {
         self.context.activity().go_on(cancel);
+        Ongoing(self.context.clone())
     }
 
     /// The client has been told that the next statement may come.
@@ -550,6 +552,15 @@ fn unsupported_statement(statement: &ast::Statement) -> EngineError {
     let text = statement.to_string();
     let words: Vec<&str> = text.split_whitespace().take(2).collect();
     EngineError::unsupported(format!("{} is not supported", words.join(" ").to_uppercase()))
+}
+
+/// Work of a session that others can cancel, until it is dropped.
+pub struct Ongoing(StatementContext);
+
+impl Drop for Ongoing {
+    fn drop(&mut self) {
+        self.0.activity().pause();
+    }
 }
 
 /// Ends the activity of a statement that was executed, or given up.

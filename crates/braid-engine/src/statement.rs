@@ -123,6 +123,17 @@ pub struct Statement {
     explained: Option<Arc<Result<ScannedText, Unscanned>>>,
 }
 
+/// What becomes of a savepoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SavepointChange {
+    /// SAVEPOINT.
+    Set,
+    /// RELEASE.
+    Release,
+    /// ROLLBACK TO.
+    RollBack,
+}
+
 /// The tokens of a text, within the limits.
 pub(crate) struct Tokens<'a> {
     sql: &'a str,
@@ -320,6 +331,18 @@ impl Statement {
             Command::Sql(ast::Statement::Deallocate { name, .. }) => {
                 let all = name.quote_style.is_none() && name.value.eq_ignore_ascii_case("all");
                 Some((!all).then(|| fold(name)))
+            }
+            _ => None,
+        }
+    }
+
+    /// What it does to a savepoint, whose name is folded; `None` for every other statement.
+    pub fn savepoint(&self) -> Option<(SavepointChange, String)> {
+        match self.command.as_deref()? {
+            Command::Sql(ast::Statement::Savepoint { name }) => Some((SavepointChange::Set, fold(name))),
+            Command::Sql(ast::Statement::ReleaseSavepoint { name }) => Some((SavepointChange::Release, fold(name))),
+            Command::Sql(ast::Statement::Rollback { savepoint: Some(name), .. }) => {
+                Some((SavepointChange::RollBack, fold(name)))
             }
             _ => None,
         }

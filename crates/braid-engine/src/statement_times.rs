@@ -73,14 +73,14 @@ mod tests {
 
     #[tokio::test]
     async fn times_are_added_until_they_are_taken() {
-        let clock = StatementClock::default();
+        let (clock, begun) = (StatementClock::default(), Instant::now());
         let inner = clock.of_planning(tokio::time::sleep(Duration::from_millis(20)));
         clock.of_planning(inner).await;
         let dropped = clock.of_lock_wait(std::future::pending::<()>());
         assert!(tokio::time::timeout(Duration::from_millis(3), dropped).await.is_err());
         let times = clock.take();
         assert!(times.planning >= Duration::from_millis(20), "{times:?}");
-        assert!(times.planning < Duration::from_millis(40), "it counts once: {times:?}");
+        assert!(times.planning <= begun.elapsed(), "it counts once: {times:?}");
         assert!(times.locks >= Duration::from_millis(3), "a wait that is given up counts: {times:?}");
         assert_eq!(clock.take(), StatementTimes::default());
     }

@@ -227,7 +227,11 @@ impl Transaction {
             Some(block) if block.failed => return (BlockEnd::RolledBack, None),
             Some(_) => BlockEnd::Committed,
         };
-        let Self { snapshot, reads, writes, .. } = ended;
+        let Self { snapshot, mut reads, writes, .. } = ended;
+        // What it has changed is temporary: it comes before all that it has not seen.
+        if ended.block.as_ref().is_some_and(|block| block.mode == AccessMode::ReadOnly) {
+            reads.clear();
+        }
         let written = writes.map(|own| own.set).filter(|set| !set.is_empty() || set.has_locked_rows());
         (end, written.map(|writes| Work { writes, snapshot, reads }))
     }

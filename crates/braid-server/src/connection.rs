@@ -8,6 +8,7 @@
 //! 5. The statements up to a Sync are one transaction, unless they open and end blocks.
 //! 6. Answers are sent at Flush, Sync, the end of a Query, an error, or when the output is full.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use braid_engine::{Session, Statement, StatementKind, TransactionStatus};
@@ -21,10 +22,13 @@ use tokio_util::sync::CancellationToken;
 use crate::cancel_registry::Registration;
 use crate::error_report::{ErrorReport, Failure, Severity};
 use crate::frontend_message::{FrontendMessage, decode};
-use crate::portal::Names;
+use crate::portal::{Names, PreparedStatement, TransactionEnd};
 use crate::running::Running;
-use crate::statement_log::{MessageClock, tell_failed};
+use crate::statement_log::{MessageClock, shortened, tell_failed};
 use crate::wire::{Received, Wire};
+
+/// Maximum time to tell a client why its connection ends.
+const CLOSE_TIME_MAX: Duration = Duration::from_secs(5);
 
 /// The two steps of a shutdown.
 #[derive(Clone, Default)]
@@ -113,7 +117,11 @@ impl Connection {
             match answered {
                 Ok(()) => {}
                 Err(End::Gone) => return,
-                Err(End::Told) => return self.wire.close().await,
+                Err(End::Told) => {
+                    // A client that does not read must not keep its session.
+                    let _ = tokio::time::timeout(CLOSE_TIME_MAX, self.wire.close()).await;
+                    return;
+                }
             }
         }
     }
@@ -128,6 +136,7 @@ impl Connection {
     async fn dispatch(&mut self, message: FrontendMessage) -> Result<(), End> {
         let recovery = Recovery::from_error_in(&message);
         self.clock = MessageClock::default();
+        let prepared = self.prepared_of(&message);
         let answered = match &message {
             FrontendMessage::Query(sql) => self.on_query(sql).await,
             FrontendMessage::Parse(parse) => self.on_parse(parse).await,
@@ -151,23 +160,21 @@ impl Connection {
             Ok(Reply::WhenAsked) if self.wire.is_full() => self.flush().await,
             Ok(Reply::WhenAsked) => Ok(()),
             Err(failure) => {
-                let text = self.text_of(&message).map(str::to_owned);
+                let text = text_of(&message, prepared.as_deref());
+                let text = text.filter(|_| self.session.logs_failed_texts()).map(shortened);
                 self.fail(failure, text.as_deref(), recovery).await
             }
         };
         let client_wait = self.wire.take_client_wait();
-        self.clock.tell_slow(&self.session, self.text_of(&message), client_wait);
+        self.clock.tell_slow(&self.session, text_of(&message, prepared.as_deref()), client_wait);
         answered
     }
 
-    /// The text of the statements that a message is about.
-    fn text_of<'a>(&'a self, message: &'a FrontendMessage) -> Option<&'a str> {
+    /// The statement that a message is about, which may be gone when it is answered.
+    fn prepared_of(&self, message: &FrontendMessage) -> Option<Arc<PreparedStatement>> {
         match message {
-            FrontendMessage::Query(sql) => Some(sql),
-            FrontendMessage::Parse(parse) => Some(&parse.sql),
-            FrontendMessage::Bind(bind) => self.names.text_of_statement(&bind.statement),
-            FrontendMessage::Execute { portal, .. } => self.names.text_of_portal(portal),
-            FrontendMessage::Sync => Some("Sync"),
+            FrontendMessage::Bind(bind) => self.names.known_statement(&bind.statement),
+            FrontendMessage::Execute { portal, .. } => self.names.statement_of_portal(portal),
             _ => None,
         }
     }
@@ -183,6 +190,9 @@ impl Connection {
         }
         self.session.fail_transaction();
         tell_failed(&self.session, &report, text);
+        if self.session.transaction_status() == TransactionStatus::Idle {
+            self.names.end_transaction(TransactionEnd::RolledBack);
+        }
         self.put_notices();
         self.wire.put(&report.message());
         if report.severity == Severity::Fatal {
@@ -205,6 +215,8 @@ impl Connection {
             sent = self.wire.flush() => sent.map_err(|_| End::Gone),
             // A client that does not read must not delay the shutdown.
             () = forced.cancelled() => Err(End::Gone),
+            // Nor the end of its session.
+            () = self.session.terminated() => Err(End::Gone),
         }
     }
 
@@ -230,7 +242,7 @@ impl Connection {
         self.put_notifications();
         let status = match self.session.transaction_status() {
             TransactionStatus::Idle => {
-                self.names.end_transaction();
+                self.names.end_transaction(TransactionEnd::Committed);
                 WireStatus::Idle
             }
             TransactionStatus::InBlock => WireStatus::Transaction,
@@ -257,15 +269,23 @@ impl Connection {
 
     /// The parts of the connection that a running statement needs, at the same time.
     pub fn running(&mut self, token: CancellationToken) -> (Running<'_>, &Session, &mut Names) {
-        self.session.go_on(&token);
-        (Running::new(&mut self.wire, &self.registration, token), &self.session, &mut self.names)
+        let running = Running::new(&mut self.wire, (&self.registration, &self.session), token);
+        (running, &self.session, &mut self.names)
     }
 
     /// Sends CommandComplete, and applies the statement's effects on the connection.
     pub fn put_complete(&mut self, statement: &Statement, tag: String) {
         self.put_notices();
         if statement.kind().ends_transaction() {
-            self.names.end_transaction();
+            let is_committed = tag == "COMMIT";
+            self.names.end_transaction(if is_committed {
+                TransactionEnd::Committed
+            } else {
+                TransactionEnd::RolledBack
+            });
+        }
+        if let Some((change, name)) = statement.savepoint() {
+            self.names.change_savepoint(change, &name);
         }
         if matches!(
             statement.kind(),
@@ -305,6 +325,16 @@ async fn idle_for(ms_max: Option<u64>) {
     match ms_max {
         Some(ms) => tokio::time::sleep(Duration::from_millis(ms)).await,
         None => std::future::pending().await,
+    }
+}
+
+/// The text of the statements that a message is about.
+fn text_of<'a>(message: &'a FrontendMessage, prepared: Option<&'a PreparedStatement>) -> Option<&'a str> {
+    match message {
+        FrontendMessage::Query(sql) => Some(sql),
+        FrontendMessage::Parse(parse) => Some(&parse.sql),
+        FrontendMessage::Sync => Some("Sync"),
+        _ => prepared.and_then(PreparedStatement::text),
     }
 }
 

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use braid_engine::{ParameterValue, TransactionStatus};
+use braid_engine::{ParameterValue, Statement, StatementKind, TransactionStatus};
 use pgwire::messages::PgWireBackendMessage;
 use pgwire::messages::response::CommandComplete;
 
@@ -91,8 +91,26 @@ impl Connection {
         let prepared = Arc::new(self.prepare(query, &[]).await?);
         let result_formats = if binary { vec![1] } else { Vec::new() };
         let (position, state) = (0, PortalState::Bound);
-        let portal = Portal { prepared, parameters, result_formats, hold, scroll, position, state };
-        Ok(self.names.put_portal(name, Some(&text), portal)?)
+        let portal = Portal { prepared, parameters, result_formats, hold, scroll, position, state, opened: None };
+        let prepared = Arc::clone(&portal.prepared);
+        self.names.put_portal(name.clone(), Some(&text), portal)?;
+        // From here on its rows are those of now. What locks rows begins at the first FETCH, so that it locks none before.
+        if let Some(Command::Engine(query)) = &prepared.command
+            && query.kind() == StatementKind::Query
+        {
+            let begun = self.begin_cursor(&name, query).await;
+            if begun.is_err() {
+                self.names.close_portal(&name);
+            }
+            begun?;
+        }
+        Ok(())
+    }
+
+    async fn begin_cursor(&mut self, name: &str, query: &Statement) -> Result<(), Failure> {
+        self.begin_portal(name, query).await?;
+        self.names.portal(name).map_err(no_cursor)?.keep_rows_to_scroll();
+        Ok(())
     }
 
     /// Advances a cursor, and sends the rows if `call` is given. Returns the number of rows.
@@ -102,9 +120,8 @@ impl Connection {
         if matches!(portal.state, PortalState::Bound) {
             let prepared = Arc::clone(&portal.prepared);
             if let Some(Command::Engine(query)) = &prepared.command {
-                self.begin_portal(name, query).await?;
+                self.begin_cursor(name, query).await?;
             }
-            self.names.portal(name).map_err(no_cursor)?.keep_rows_to_scroll();
         }
         let portal = self.names.portal(name).map_err(no_cursor)?;
         if !portal.scroll {

@@ -74,7 +74,7 @@ impl Connection {
             encoder(schema, &bind.result_formats)?;
         }
         let (result_formats, hold, scroll, state) = (bind.result_formats.clone(), false, false, PortalState::Bound);
-        let portal = Portal { prepared, parameters, result_formats, hold, scroll, position: 0, state };
+        let portal = Portal { prepared, parameters, result_formats, hold, scroll, position: 0, state, opened: None };
         self.names.put_portal(bind.portal.clone(), None, portal)?;
         self.wire.put(&PgWireBackendMessage::BindComplete(BindComplete::new()));
         Ok(Reply::WhenAsked)
@@ -173,12 +173,14 @@ impl Connection {
         };
         let (mut running, _, names) = self.running(rows.token.clone());
         let sent = rows.send(&mut running, if max_rows == 0 { usize::MAX } else { max_rows }).await?;
+        let portal = names.portal(name)?;
+        portal.position += sent.rows as u64 + u64::from(sent.at_end);
         let message = if sent.at_end {
             let tag = rows.complete_tag(sent.rows);
-            names.portal(name)?.state = PortalState::Done(Some(rows.tag));
+            portal.state = PortalState::Done(Some(rows.tag));
             PgWireBackendMessage::CommandComplete(CommandComplete::new(tag))
         } else {
-            names.portal(name)?.state = PortalState::Rows(rows);
+            portal.state = PortalState::Rows(rows);
             PgWireBackendMessage::PortalSuspended(PortalSuspended::new())
         };
         running.wire.put(&message);

@@ -1,14 +1,16 @@
 //! Prepared statements and portals of one connection, by name; the empty name is the unnamed one.
 //!
 //! A portal is a statement with its parameters. Execute runs it, in one or several steps. As in PostgreSQL it lives
-//! until the end of its transaction: outside a transaction block until the next Sync.
+//! until the end of its transaction: outside a transaction block until the next Sync. What is opened after a savepoint goes when the
+//! transaction returns to it, and a portal that outlives its transaction only outlives a commit.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow::datatypes::SchemaRef;
 use braid_engine::{
-    NamedCursor, NamedCursors, NamedStatement, ParameterType, ParameterValue, Prepared, PreparedBy, Session,
+    NamedCursor, NamedCursors, NamedStatement, ParameterType, ParameterValue, Prepared, PreparedBy, SavepointChange,
+    Session,
 };
 use pgwire::messages::data::RowDescription;
 
@@ -62,7 +64,7 @@ impl PreparedStatement {
     }
 
     /// Its text.
-    fn text(&self) -> Option<&str> {
+    pub fn text(&self) -> Option<&str> {
         match self.command.as_ref()? {
             Command::Engine(statement) => Some(statement.text()),
             Command::Cursor(command) => Some(command.name()),
@@ -87,6 +89,8 @@ pub(crate) struct Portal {
     /// The row that a cursor stands on, from 1, if it only goes forward: 0 before the first.
     pub position: u64,
     pub state: PortalState,
+    /// Its number among the portals that the open transaction has opened; `None` for one of an earlier transaction.
+    pub opened: Option<u64>,
 }
 
 impl Portal {
@@ -127,12 +131,24 @@ pub(crate) struct Names {
     portals: HashMap<String, Portal>,
     /// The portals that have names, for `pg_cursors`.
     cursors: Arc<NamedCursors>,
+    /// The number of the next portal of the transaction.
+    next_portal: u64,
+    /// The savepoints of the transaction, with the number of the first portal behind each.
+    savepoints: Vec<(String, u64)>,
+}
+
+/// How a transaction ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TransactionEnd {
+    Committed,
+    RolledBack,
 }
 
 impl Names {
     /// None yet.
     pub fn of(session: &Session) -> Self {
-        Self { statements: HashMap::new(), portals: HashMap::new(), cursors: Arc::clone(session.cursors()) }
+        let (cursors, savepoints) = (Arc::clone(session.cursors()), Vec::new());
+        Self { statements: HashMap::new(), portals: HashMap::new(), cursors, next_portal: 0, savepoints }
     }
 
     /// Enters a statement. The unnamed one is replaced; that a named one is new, the engine has checked.
@@ -149,14 +165,14 @@ impl Names {
         }
     }
 
-    /// The text of the statement of that name, if the client has prepared it.
-    pub fn text_of_statement(&self, name: &str) -> Option<&str> {
-        self.statements.get(name).and_then(|prepared| prepared.text())
+    /// The statement of that name, if the client has prepared it.
+    pub fn known_statement(&self, name: &str) -> Option<Arc<PreparedStatement>> {
+        self.statements.get(name).cloned()
     }
 
-    /// The text of a portal's statement.
-    pub fn text_of_portal(&self, name: &str) -> Option<&str> {
-        self.portals.get(name).and_then(|portal| portal.prepared.text())
+    /// The statement of a portal.
+    pub fn statement_of_portal(&self, name: &str) -> Option<Arc<PreparedStatement>> {
+        self.portals.get(name).map(|portal| Arc::clone(&portal.prepared))
     }
 
     /// Removes a statement. Its portals stay usable.
@@ -170,7 +186,7 @@ impl Names {
     }
 
     /// Enters a portal, which `text` has opened. The unnamed one is replaced, a named one must be new.
-    pub fn put_portal(&mut self, name: String, text: Option<&str>, portal: Portal) -> Result<(), ErrorReport> {
+    pub fn put_portal(&mut self, name: String, text: Option<&str>, mut portal: Portal) -> Result<(), ErrorReport> {
         if !name.is_empty() && self.portals.contains_key(&name) {
             return Err(ErrorReport::error("42P03", format!("cursor \"{name}\" already exists")));
         }
@@ -180,6 +196,8 @@ impl Names {
             let (is_holdable, is_binary, is_scrollable) = (portal.hold, portal.result_formats == [1], portal.scroll);
             self.cursors.open(&name, NamedCursor { text, is_holdable, is_binary, is_scrollable });
         }
+        portal.opened = Some(self.next_portal);
+        self.next_portal += 1;
         self.portals.insert(name, portal);
         Ok(())
     }
@@ -196,11 +214,40 @@ impl Names {
     }
 
     /// Removes all portals that end with their transaction.
-    pub fn end_transaction(&mut self) {
+    pub fn end_transaction(&mut self, end: TransactionEnd) {
+        self.savepoints.clear();
         if !self.portals.is_empty() {
-            self.portals.retain(|_, portal| portal.hold);
-            self.cursors.end_transaction();
+            let outlives =
+                |portal: &Portal| portal.hold && (end == TransactionEnd::Committed || portal.opened.is_none());
+            self.retain_portals(outlives);
+            self.portals.values_mut().for_each(|portal| portal.opened = None);
         }
+    }
+
+    /// Follows the savepoints of the transaction.
+    pub fn change_savepoint(&mut self, change: SavepointChange, name: &str) {
+        let place = self.savepoints.iter().rposition(|(known, _)| known == name);
+        match (change, place) {
+            (SavepointChange::Set, _) => self.savepoints.push((name.to_owned(), self.next_portal)),
+            (SavepointChange::Release, Some(at)) => self.savepoints.truncate(at),
+            (SavepointChange::RollBack, Some(at)) => {
+                let first = self.savepoints[at].1;
+                self.savepoints.truncate(at + 1);
+                self.retain_portals(|portal| portal.opened.is_none_or(|number| number < first));
+            }
+            (SavepointChange::Release | SavepointChange::RollBack, None) => {}
+        }
+    }
+
+    fn retain_portals(&mut self, is_kept: impl Fn(&Portal) -> bool) {
+        let cursors = &self.cursors;
+        self.portals.retain(|name, portal| {
+            let is_kept = is_kept(portal);
+            if !is_kept {
+                cursors.close(name);
+            }
+            is_kept
+        });
     }
 
     /// Removes all portals.

@@ -12,6 +12,7 @@ use std::future::Future;
 use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
+use braid_engine::{Ongoing, Session};
 use futures::FutureExt;
 use tokio_util::sync::CancellationToken;
 
@@ -32,13 +33,18 @@ pub(crate) struct Running<'a> {
     pub wire: &'a mut Wire,
     token: CancellationToken,
     _guard: RunningGuard,
+    _ongoing: Ongoing,
 }
 
 impl<'a> Running<'a> {
     /// Starts a statement that `token` cancels. Until its end, a CancelRequest to this connection cancels the token.
-    pub fn new(wire: &'a mut Wire, registration: &Registration, token: CancellationToken) -> Self {
-        let guard = registration.run(&token);
-        Self { wire, token, _guard: guard }
+    pub fn new(
+        wire: &'a mut Wire,
+        (registration, session): (&Registration, &Session),
+        token: CancellationToken,
+    ) -> Self {
+        let (guard, ongoing) = (registration.run(&token), session.go_on(&token));
+        Self { wire, token, _guard: guard, _ongoing: ongoing }
     }
 
     /// Waits for `work`, or for one of the three events.

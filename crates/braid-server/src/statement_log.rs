@@ -78,17 +78,16 @@ impl MessageClock {
     }
 }
 
-/// Tells an error that a client gets, and the statement that it comes from.
+/// Tells an error that a client gets, and the statement that it comes from, if its text may be told.
 pub(crate) fn tell_failed(session: &Session, report: &ErrorReport, text: Option<&str>) {
     if report.severity < Severity::Error {
         return;
     }
     let (pid, user, sqlstate) = (session.id(), session.user(), report.code);
-    match text.filter(|_| session.logs_failed_texts()) {
-        Some(text) => {
-            tracing::info!(pid, user, sqlstate, statement = ?shortened(text), "{}", escaped(&report.message));
-        }
-        None => tracing::info!(pid, user, sqlstate, "{}", escaped(&report.message)),
+    let message = escaped(&shortened(&report.message));
+    match text {
+        Some(statement) => tracing::info!(pid, user, sqlstate, ?statement, "{message}"),
+        None => tracing::info!(pid, user, sqlstate, "{message}"),
     }
 }
 
@@ -97,7 +96,7 @@ fn ms(duration: Duration) -> f64 {
 }
 
 /// The text, or its beginning and how long it is.
-fn shortened(text: &str) -> String {
+pub(crate) fn shortened(text: &str) -> String {
     if text.len() <= TEXT_BYTES_MAX {
         return text.to_owned();
     }
@@ -106,8 +105,14 @@ fn shortened(text: &str) -> String {
 
 /// A message, which may quote its statement, on one line.
 fn escaped(message: &str) -> String {
-    let is_plain = |c: char| !c.is_control();
-    message.chars().map(|c| if is_plain(c) { c.to_string() } else { c.escape_default().to_string() }).collect()
+    let mut escaped = String::with_capacity(message.len());
+    for c in message.chars() {
+        match c.is_control() {
+            true => escaped.extend(c.escape_default()),
+            false => escaped.push(c),
+        }
+    }
+    escaped
 }
 
 #[cfg(test)]

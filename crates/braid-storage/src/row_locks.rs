@@ -272,6 +272,13 @@ impl RowLocks {
         shown.collect()
     }
 
+    /// The sessions that wait, and for whom.
+    pub(crate) fn session_waits(&self) -> Vec<(i32, i32)> {
+        let state = self.state.lock();
+        let session_of = |number: &u64| state.owners.get(number).and_then(|owner| owner.waits.lock().session);
+        state.waits.iter().filter_map(|(waiting, holder)| session_of(waiting).zip(session_of(holder))).collect()
+    }
+
     /// Whether a transaction other than `owner` has locked rows of a chunk.
     pub(crate) fn is_locked(&self, table: TableId, chunk: ChunkId, owner: Option<&LockOwner>) -> bool {
         let state = self.state.lock();

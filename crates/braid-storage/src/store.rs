@@ -82,6 +82,11 @@ impl Store {
         self.shared.row_locks.set_other_waits(others);
     }
 
+    /// The sessions that wait for others by locks of rows and keys, and for whom.
+    pub fn session_waits(&self) -> Vec<(i32, i32)> {
+        self.shared.row_locks.session_waits()
+    }
+
     /// The transactions that have locked rows or keys, or wait to.
     pub fn locking_transactions(&self) -> Vec<LockingTransaction> {
         self.shared.row_locks.transactions()

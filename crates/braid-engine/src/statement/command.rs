@@ -210,9 +210,10 @@ impl Command {
     }
 }
 
-/// The name of a relation, if it is written as one.
+/// The name of a relation, if it is written as one. `ONLY t` is read as a table `only` with an alias.
 fn name_of(factor: &ast::TableFactor) -> Option<&ast::ObjectName> {
     match factor {
+        ast::TableFactor::Table { name, alias: Some(_), .. } if name.to_string().eq_ignore_ascii_case("only") => None,
         ast::TableFactor::Table { name, .. } => Some(name),
         _ => None,
     }

@@ -1,11 +1,9 @@
 //! The advisory locks of the session.
 
-use std::collections::HashMap;
 use std::time::Duration;
 
 use braid_sql::SqlError;
 use braid_sql::functions::advisory::{AdvisoryKey, AdvisoryLock, AdvisoryLocks};
-use braid_storage::LockingTransaction;
 
 use super::StatementContext;
 use crate::advisory_locks::SessionLocks;
@@ -24,18 +22,7 @@ impl StatementContext {
     /// As [`SessionLocks::lock`].
     pub async fn lock(&self, lock: AdvisoryLock) -> Result<(), EngineError> {
         let timeout = self.settings().lock_timeout_ms().map(Duration::from_millis);
-        self.times().of_lock_wait(self.locks().lock(lock, timeout, || self.row_waits())).await
-    }
-}
-
-impl StatementContext {
-    /// The sessions that wait for others by locks of rows and keys, and for whom.
-    fn row_waits(&self) -> Vec<(i32, i32)> {
-        let transactions = self.database().store().locking_transactions();
-        let sessions: HashMap<u64, i32> =
-            transactions.iter().filter_map(|known| Some((known.number, known.session?))).collect();
-        let wait = |known: &LockingTransaction| Some((known.session?, *sessions.get(&known.waits_for?)?));
-        transactions.iter().filter_map(wait).collect()
+        self.times().of_lock_wait(self.locks().lock(lock, timeout, || self.database().store().session_waits())).await
     }
 }
 

@@ -85,7 +85,14 @@ impl ActiveSession for Shared {
         let (status, application_name, transaction_us) = {
             let state = self.state.lock();
             let application_name = state.settings.get("application_name").unwrap_or_default().to_owned();
-            (state.transaction.status(), application_name, state.instants.transaction_us)
+            let status = state.transaction.status();
+            let began_us = state.instants.transaction_us;
+            let transaction_us = match (status, &state.message) {
+                (TransactionStatus::Idle, Some(message)) => message.transaction_us,
+                (TransactionStatus::Idle, None) => is_active.then_some(began_us),
+                _ => Some(began_us),
+            };
+            (status, application_name, transaction_us)
         };
         let state = match (is_active, status) {
             (true, _) => "active",
@@ -100,7 +107,7 @@ impl ActiveSession for Shared {
             application_name,
             client_port: self.activity.client_port(),
             started_us: self.started_us,
-            transaction_started_us: (state != "idle").then_some(transaction_us),
+            transaction_started_us: transaction_us,
             query_started_us,
             state_changed_us: Some(changed_us),
             wait: (!is_active).then_some(("Client", "ClientRead")),

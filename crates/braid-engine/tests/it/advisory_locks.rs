@@ -1,6 +1,8 @@
 //! Advisory locks between sessions.
 
-use crate::test_db::{SOON, TestDb, run, waits};
+use std::time::Duration;
+
+use crate::test_db::{SOON, TestDb, answer_of, begun_to_wait, run, waits};
 
 #[tokio::test]
 async fn a_lock_is_waited_for_until_it_is_given_back() {
@@ -62,13 +64,12 @@ async fn circles_of_advisory_locks_and_locks_of_rows_and_keys_are_found() {
         for (first, second) in [(numbers, locks), (locks, numbers)] {
             run(&alice, &format!("begin;; {first}")).await.unwrap();
             run(&bob, &format!("begin;; {second}")).await.unwrap();
-            let closes = async {
-                // The one whose wait closes the circle fails, and gives back what it has locked.
-                let refused = run(&bob, first).await.unwrap_err();
-                assert_eq!(refused.sqlstate(), "40P01", "{first}; {second}");
-                run(&bob, "rollback").await.unwrap();
-            };
-            waits(&alice, second, closes).await.unwrap();
+            let waiting = begun_to_wait(&db, &alice, second).await;
+            // The one whose wait closes the circle fails, and gives back what it has locked.
+            let closing = tokio::time::timeout(Duration::from_secs(30), run(&bob, first)).await.unwrap();
+            assert_eq!(closing.unwrap_err().sqlstate(), "40P01", "{first}; {second}");
+            run(&bob, "rollback").await.unwrap();
+            answer_of(waiting).await.unwrap();
             run(&alice, "rollback").await.unwrap();
         }
     }
@@ -89,13 +90,12 @@ async fn a_circle_goes_through_sessions_that_have_changed_nothing() {
     run(&alice, "begin;; delete from t").await.unwrap();
     run(&bob, "select pg_advisory_lock(1)").await.unwrap();
     run(&carol, "select pg_advisory_lock(2)").await.unwrap();
-    let closes = async {
-        let closes = async {
-            assert_eq!(run(&carol, "delete from t").await.unwrap_err().sqlstate(), "40P01");
-            run(&carol, "select pg_advisory_unlock_all()").await.unwrap();
-        };
-        waits(&bob, "select pg_advisory_lock(2)", closes).await.unwrap();
-        run(&bob, "select pg_advisory_unlock_all()").await.unwrap();
-    };
-    waits(&alice, "select pg_advisory_lock(1)", closes).await.unwrap();
+    let first = begun_to_wait(&db, &alice, "select pg_advisory_lock(1)").await;
+    let second = begun_to_wait(&db, &bob, "select pg_advisory_lock(2)").await;
+    let closing = tokio::time::timeout(Duration::from_secs(30), run(&carol, "delete from t")).await.unwrap();
+    assert_eq!(closing.unwrap_err().sqlstate(), "40P01");
+    run(&carol, "select pg_advisory_unlock_all()").await.unwrap();
+    answer_of(second).await.unwrap();
+    run(&bob, "select pg_advisory_unlock_all()").await.unwrap();
+    answer_of(first).await.unwrap();
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use braid_engine::Session;
 
-use crate::test_db::{TestDb, run, waits};
+use crate::test_db::{TestDb, answer_of, begun_to_wait, run};
 
 async fn asked(session: &Session, sql: &str) -> String {
     run(session, sql).await.unwrap()
@@ -27,7 +27,8 @@ async fn activity_shows_all_sessions_and_what_they_wait_for() {
     assert_eq!(db.run(own).await, format!("active|{own}|true|client backend"));
 
     run(&carol, "rollback").await.unwrap();
-    let looks = async {
+    let waiting = begun_to_wait(&db, &carol, "delete from t where a = 1").await;
+    {
         let activity = format!(
             "select state, wait_event_type, wait_event, query, pg_blocking_pids(pid)::text
             from pg_stat_activity where pid = {}",
@@ -47,8 +48,8 @@ async fn activity_shows_all_sessions_and_what_they_wait_for() {
             where not waiting.granted and holder.granted";
         assert_eq!(db.run(holder).await, bob.id().to_string());
         run(&bob, "rollback").await.unwrap();
-    };
-    waits(&carol, "delete from t where a = 1", looks).await.unwrap();
+    }
+    answer_of(waiting).await.unwrap();
     assert_eq!(db.run("select count(*) from pg_locks").await, "0");
     drop((bob, carol));
     assert_eq!(db.run("select count(*) from pg_stat_activity").await, "1");
@@ -59,7 +60,8 @@ async fn locks_show_advisory_locks() {
     let db = TestDb::new().await;
     let bob = db.database.session("bob");
     db.run("select pg_advisory_lock(-2), pg_advisory_lock_shared(4294967297), pg_advisory_lock(-1, 7)").await;
-    let looks = async {
+    let waiting = begun_to_wait(&db, &bob, "select pg_advisory_lock(4294967297)").await;
+    {
         let locks = "select pid, classid, objid, objsubid, mode, granted from pg_locks where locktype = 'advisory' order by 1, 2, 3";
         let (own, other) = (db.session.id(), bob.id());
         let expected = format!(
@@ -74,8 +76,8 @@ async fn locks_show_advisory_locks() {
         let event = format!("select wait_event_type, wait_event from pg_stat_activity where pid = {other}");
         assert_eq!(db.run(&event).await, "Lock|advisory");
         db.run("select pg_advisory_unlock_all()").await;
-    };
-    waits(&bob, "select pg_advisory_lock(4294967297)", looks).await.unwrap();
+    }
+    answer_of(waiting).await.unwrap();
 }
 
 #[tokio::test]
@@ -88,16 +90,14 @@ async fn sessions_cancel_and_end_others() {
     assert_eq!(asked(&bob, "select 1").await, "1");
 
     db.run("select pg_advisory_lock(1)").await;
-    let cancel = async {
-        assert_eq!(asked(&carol, &format!("select pg_cancel_backend({})", bob.id())).await, "true");
-    };
-    assert_eq!(waits(&bob, "select pg_advisory_lock(1)", cancel).await.unwrap_err(), "57014");
+    let waiting = begun_to_wait(&db, &bob, "select pg_advisory_lock(1)").await;
+    assert_eq!(asked(&carol, &format!("select pg_cancel_backend({})", bob.id())).await, "true");
+    assert_eq!(answer_of(waiting).await.unwrap_err(), "57014");
     assert_eq!(asked(&bob, "select 1").await, "1");
 
-    let end = async {
-        assert_eq!(asked(&carol, &format!("select pg_terminate_backend({})", bob.id())).await, "true");
-    };
-    waits(&bob, "select pg_advisory_lock(1)", end).await.unwrap_err();
+    let waiting = begun_to_wait(&db, &bob, "select pg_advisory_lock(1)").await;
+    assert_eq!(asked(&carol, &format!("select pg_terminate_backend({})", bob.id())).await, "true");
+    answer_of(waiting).await.unwrap_err();
     assert!(bob.is_terminated());
     tokio::time::timeout(Duration::from_secs(5), bob.terminated()).await.unwrap();
     assert_eq!(run(&bob, "select 1").await.unwrap_err().sqlstate(), "57P01");

@@ -13,6 +13,7 @@ use braid_engine::{
 use bytes::Bytes;
 use futures::StreamExt;
 use tempfile::TempDir;
+use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 /// Longer than a statement that does not wait takes.
@@ -109,6 +110,26 @@ pub async fn waits(session: &Session, sql: &str, ends: impl Future<Output = ()>)
     assert!(tokio::time::timeout(SOON, &mut waiting).await.is_err(), "it waits: {sql}");
     ends.await;
     let answer = tokio::time::timeout(Duration::from_secs(30), waiting).await.unwrap();
+    answer.map_err(|error| error.sqlstate().to_owned())
+}
+
+/// Begins a statement of a session, and returns when it waits for a lock.
+pub async fn begun_to_wait(db: &TestDb, session: &Session, sql: &str) -> JoinHandle<Result<String, EngineError>> {
+    let (session, sql) = (session.clone(), sql.to_owned());
+    let before = db.run("select count(*) from pg_locks where not granted").await;
+    let waiting = tokio::spawn(async move { run(&session, &sql).await });
+    for _ in 0..1000 {
+        if db.run("select count(*) from pg_locks where not granted").await != before {
+            return waiting;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    panic!("it does not wait");
+}
+
+/// The answer of a statement that has waited; its SQLSTATE if it failed.
+pub async fn answer_of(waiting: JoinHandle<Result<String, EngineError>>) -> Result<String, String> {
+    let answer = tokio::time::timeout(Duration::from_secs(30), waiting).await.unwrap().unwrap();
     answer.map_err(|error| error.sqlstate().to_owned())
 }
 

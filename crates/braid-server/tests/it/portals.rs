@@ -294,6 +294,17 @@ async fn the_catalog_shows_cursors() {
     assert!(text_rows(&other, all).await.is_empty(), "they are of their session");
     client.batch_execute("close all").await.unwrap();
     assert!(text_rows(&client, all).await.is_empty());
+    // A cursor that Execute has read goes on from there.
+    let mut raw = server.raw().await;
+    raw.query("begin").await;
+    let steps = [parse("", "select * from generate_series(1, 20)", &[]), bind("p", "", 0, &[], 0), execute("p", 5)];
+    raw.stream.write_all(&[steps.concat(), sync()].concat()).await.unwrap();
+    raw.until_ready().await;
+    let fetched = raw.query("fetch absolute 6 from p").await;
+    let row = fetched.iter().find(|message| message.kind == 'D').unwrap().values();
+    assert_eq!(row[0].as_deref(), Some(&b"6"[..]));
+    let refused = raw.query("fetch absolute 3 from p").await;
+    assert_eq!(refused[0].field(b'C').as_deref(), Some("55000"));
     // Portals of the protocol that have names.
     let transaction = client.transaction().await.unwrap();
     let portal = transaction.bind("select * from generate_series(1, 9)", &[]).await.unwrap();
@@ -306,4 +317,48 @@ async fn the_catalog_shows_cursors() {
     );
     transaction.rollback().await.unwrap();
     assert!(text_rows(&client, all).await.is_empty());
+}
+
+/// As PostgreSQL's cursors are: they show what was there when they were declared, and what their transaction has opened goes with it.
+#[tokio::test]
+async fn cursors_read_what_was_there_when_they_were_declared_and_go_with_their_transaction() {
+    let server = TestServer::start().await;
+    let client = server.client().await;
+    let first =
+        |rows: Vec<Vec<Option<String>>>| rows.into_iter().map(|row| row[0].clone().unwrap()).collect::<Vec<_>>();
+    client.batch_execute("create table t (a int); insert into t values (1), (2)").await.unwrap();
+    for form in ["cursor", "scroll cursor"] {
+        client.batch_execute(&format!("begin; declare c {form} for select a from t order by a")).await.unwrap();
+        client.batch_execute("insert into t values (0)").await.unwrap();
+        assert_eq!(first(text_rows(&client, "fetch all from c").await), ["1", "2"], "{form}");
+        client.batch_execute("rollback").await.unwrap();
+    }
+    // A cursor that outlives its transaction has the rows of its declaration, too.
+    client.batch_execute("begin; declare h cursor with hold for select a from t order by a; commit").await.unwrap();
+    client.batch_execute("insert into t values (3)").await.unwrap();
+    assert_eq!(first(text_rows(&client, "fetch all from h").await), ["1", "2"]);
+    // It outlives the failures of later transactions, and not that of its own.
+    client.batch_execute("begin").await.unwrap();
+    client.batch_execute("declare late cursor with hold for select 1; rollback").await.unwrap();
+    client.batch_execute("select 1/0").await.unwrap_err();
+    assert_eq!(sqlstate(client.batch_execute("fetch late").await), "34000");
+    assert_eq!(sqlstate(client.batch_execute("declare late cursor with hold for select 1; select 1/0").await), "22012");
+    assert_eq!(sqlstate(client.batch_execute("fetch late").await), "34000");
+    assert_eq!(first(text_rows(&client, "select name from pg_cursors").await), ["h"]);
+    client.batch_execute("move backward 0 from h").await.unwrap_err();
+    client.batch_execute("close h").await.unwrap();
+    // Those behind a savepoint go when the transaction returns to it.
+    client
+        .batch_execute("begin; declare a cursor for select 1; savepoint s; declare b cursor for select 2")
+        .await
+        .unwrap();
+    client.batch_execute("savepoint u; declare c cursor for select 3; release u").await.unwrap();
+    assert_eq!(first(text_rows(&client, "select name from pg_cursors order by 1").await), ["a", "b", "c"]);
+    client.batch_execute("rollback to s").await.unwrap();
+    assert_eq!(first(text_rows(&client, "select name from pg_cursors").await), ["a"]);
+    client.batch_execute("declare b cursor for select 4; rollback to s").await.unwrap();
+    assert_eq!(sqlstate(client.batch_execute("fetch b").await), "34000");
+    client.batch_execute("rollback to s").await.unwrap();
+    assert_eq!(first(text_rows(&client, "fetch a").await), ["1"]);
+    client.batch_execute("commit").await.unwrap();
 }
