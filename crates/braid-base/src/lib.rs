@@ -23,6 +23,7 @@ mod manual_clock;
 mod multiplicative_hasher;
 mod nan;
 pub mod random;
+mod time_sum;
 mod units;
 
 pub use clock::{Clock, SystemClock};
@@ -34,4 +35,5 @@ pub use manual_clock::ManualClock;
 pub use multiplicative_hasher::MultiplicativeHasher;
 pub use nan::{one_nan, one_nan_real};
 pub use random::{Random, SeededRandom};
+pub use time_sum::{MeasuredTime, TimeSum};
 pub use units::{ByteSize, ParseByteSizeError};

@@ -1,8 +1,10 @@
 //! VACUUM, ANALYZE, CHECKPOINT, REINDEX, CLUSTER and LOCK TABLE.
 //!
 //! Braid keeps statistics with every write, drops chunks without rows by itself, and has no index that could differ from its rows, so that
-//! VACUUM, ANALYZE, REINDEX and CLUSTER check their names and have nothing to do. There are no locks of tables: LOCK TABLE is refused in modes that would keep others from reading or changing rows,
-//! and in SHARE UPDATE EXCLUSIVE, which two transactions never hold at once. The others keep only from locking and altering tables. What alters a table waits for nobody here, and readers of its earlier state go on.
+//! VACUUM, ANALYZE, REINDEX and CLUSTER check their names and have nothing to do. There are no locks of tables: LOCK TABLE is refused in
+//! modes that would keep others from reading or changing rows, and in SHARE UPDATE EXCLUSIVE, which two transactions never hold at once.
+//! The others keep only from locking and altering tables. What alters a table waits for nobody here, and readers of its earlier state go
+//! on.
 
 use std::collections::HashSet;
 

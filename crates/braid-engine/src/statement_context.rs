@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`settings`] | the settings of the session |
 //! | [`transactions`] | the beginning and the end of blocks, messages and savepoints |
+//! | `backends` | the session among all others |
 //! | `row_locks`, [`advisory_locks`] | locks of rows that a statement reads, and of numbers |
 //! | [`schemas`] | where names are looked up, and the temporary schema |
 //! | `sequences` | the numbers of sequences |

@@ -1,9 +1,10 @@
 //! Where the time of a session's statements goes, as far as the engine knows: for the log of those that are slow.
 
 use std::future::Future;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use braid_base::TimeSum;
 
 /// Times that the statements of a session have taken together since they were last asked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -17,16 +18,16 @@ pub struct StatementTimes {
 /// Adds up the times.
 #[derive(Debug, Default)]
 pub(crate) struct StatementClock {
-    planning_us: Arc<AtomicU64>,
+    planning: TimeSum,
     /// How many plannings run within each other. The outermost counts.
     plannings: AtomicU32,
-    lock_wait_us: Arc<AtomicU64>,
+    lock_waits: TimeSum,
 }
 
 impl StatementClock {
-    /// Where microseconds of waits for locks are added.
-    pub fn lock_wait_us(&self) -> Arc<AtomicU64> {
-        Arc::clone(&self.lock_wait_us)
+    /// Where waits for locks are added.
+    pub fn lock_waits(&self) -> &TimeSum {
+        &self.lock_waits
     }
 
     /// Counts the time of this work as planning.
@@ -39,36 +40,26 @@ impl StatementClock {
         }
         let is_outermost = self.plannings.fetch_add(1, Ordering::Relaxed) == 0;
         let _within = Within(&self.plannings);
-        if is_outermost { added_to(&self.planning_us, work).await } else { work.await }
+        let _measured = is_outermost.then(|| self.planning.measure());
+        work.await
     }
 
     /// Counts the time of this work as waiting for locks.
     pub async fn of_lock_wait<T>(&self, work: impl Future<Output = T>) -> T {
-        added_to(&self.lock_wait_us, work).await
+        let _measured = self.lock_waits.measure();
+        work.await
     }
 
     /// The times since the last call.
     pub fn take(&self) -> StatementTimes {
-        let take = |total_us: &AtomicU64| Duration::from_micros(total_us.swap(0, Ordering::Relaxed));
-        StatementTimes { planning: take(&self.planning_us), locks: take(&self.lock_wait_us) }
+        StatementTimes { planning: self.planning.take(), locks: self.lock_waits.take() }
     }
-}
-
-/// Adds the time of work to a total, also if the work is dropped before its end.
-async fn added_to<T>(total_us: &AtomicU64, work: impl Future<Output = T>) -> T {
-    struct Added<'a>(&'a AtomicU64, Instant);
-    impl Drop for Added<'_> {
-        fn drop(&mut self) {
-            let took_us = u64::try_from(self.1.elapsed().as_micros()).unwrap_or(u64::MAX);
-            self.0.fetch_add(took_us, Ordering::Relaxed);
-        }
-    }
-    let _added = Added(total_us, Instant::now());
-    work.await
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Instant;
+
     use super::*;
 
     #[tokio::test]

@@ -59,6 +59,8 @@ struct Block {
     failed: bool,
     /// Whether a statement of it has read or written: its characteristics are settled.
     has_begun: bool,
+    /// Whether one of these could write: the block may have been restricted to reads since.
+    could_write: bool,
     /// In the order in which they were set.
     savepoints: Vec<Savepoint>,
 }
@@ -168,7 +170,10 @@ impl Transaction {
         match &mut self.block {
             Some(_) if mode == AccessMode::ReadOnly => self.restrict_to_reads(),
             Some(_) => {}
-            None => self.block = Some(Block { mode, failed: false, has_begun: false, savepoints: Vec::new() }),
+            None => {
+                let (failed, has_begun, could_write, savepoints) = (false, false, false, Vec::new());
+                self.block = Some(Block { mode, failed, has_begun, could_write, savepoints });
+            }
         }
     }
 
@@ -206,6 +211,7 @@ impl Transaction {
     pub fn note_begun(&mut self) {
         if let Some(block) = &mut self.block {
             block.has_begun = true;
+            block.could_write |= block.mode == AccessMode::ReadWrite;
         }
     }
 
@@ -229,7 +235,7 @@ impl Transaction {
         };
         let Self { snapshot, mut reads, writes, .. } = ended;
         // What it has changed is temporary: it comes before all that it has not seen.
-        if ended.block.as_ref().is_some_and(|block| block.mode == AccessMode::ReadOnly) {
+        if ended.block.as_ref().is_some_and(|block| !block.could_write) {
             reads.clear();
         }
         let written = writes.map(|own| own.set).filter(|set| !set.is_empty() || set.has_locked_rows());

@@ -1,8 +1,9 @@
 //! SQL cursors: DECLARE, FETCH, MOVE and CLOSE, which drivers use to read a large result in pieces.
 //!
-//! A cursor is a named portal, as in PostgreSQL, and belongs to the server, not to the engine. Its query runs once, and
-//! every FETCH takes the next rows of its stream. Cursors move forward only, but for SCROLL cursors, whose rows are kept
-//! ([`scrolled_rows`](crate::scrolled_rows)). A cursor without HOLD needs a transaction block and ends with it. A cursor WITH HOLD keeps reading the snapshot of its query.
+//! A cursor is a named portal, as in PostgreSQL, and belongs to the server, not to the engine. Its query runs once,
+//! from DECLARE on, and every FETCH takes the next rows of its stream; one that locks rows runs from the first FETCH on. Cursors move
+//! forward only, but for SCROLL cursors, whose rows are kept ([`scrolled_rows`](crate::scrolled_rows)). A cursor without HOLD needs a
+//! transaction block and ends with it. A cursor WITH HOLD keeps reading the snapshot of its query after a commit.
 
 use std::sync::Arc;
 

@@ -15,11 +15,10 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fmt;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use braid_base::{ChunkId, TableId};
+use braid_base::{ChunkId, TableId, TimeSum};
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
@@ -215,8 +214,8 @@ pub(crate) struct LockOwner {
 pub struct LockWaits {
     /// The longest wait.
     pub timeout: Option<Duration>,
-    /// Microseconds of all waits, which are added here.
-    pub total_us: Arc<AtomicU64>,
+    /// The time of all waits, which is added here.
+    pub total: TimeSum,
     /// Who waits, for those who ask.
     pub session: Option<i32>,
 }
@@ -412,8 +411,8 @@ impl LockOwner {
     /// [`StoreError::Deadlock`] if that one waits for this one, itself or through others, and [`StoreError::LockTimeout`].
     pub(crate) async fn wait_for(&self, mut holder: Holder) -> Result<(), StoreError> {
         let _wait = self.begin_wait(holder.number)?;
-        let LockWaits { timeout, total_us, .. } = self.waits.lock().clone();
-        let _clock = WaitClock { begun: Instant::now(), total_us };
+        let LockWaits { timeout, total, .. } = self.waits.lock().clone();
+        let _measured = total.measure();
         // The sender goes with the transaction.
         let ended = async { while holder.end.changed().await.is_ok() {} };
         match timeout {
@@ -444,19 +443,6 @@ impl LockOwner {
 impl Drop for LockOwner {
     fn drop(&mut self) {
         self.locks.state.lock().owners.remove(&self.number);
-    }
-}
-
-/// Adds up the time until it is dropped: a wait may be cancelled.
-struct WaitClock {
-    begun: Instant,
-    total_us: Arc<AtomicU64>,
-}
-
-impl Drop for WaitClock {
-    fn drop(&mut self) {
-        let waited_us = u64::try_from(self.begun.elapsed().as_micros()).unwrap_or(u64::MAX);
-        self.total_us.fetch_add(waited_us, Ordering::Relaxed);
     }
 }
 
@@ -595,12 +581,12 @@ mod tests {
         }
         assert!(matches!(owners[2].wait_for(wants(2, 0)).await, Err(StoreError::Deadlock)));
         // A wait ends with its time.
-        let (timeout, total_us) = (Some(Duration::from_millis(1)), Arc::default());
-        owners[2].set_waits(LockWaits { timeout, total_us: Arc::clone(&total_us), session: Some(7) });
+        let (timeout, total) = (Some(Duration::from_millis(1)), TimeSum::default());
+        owners[2].set_waits(LockWaits { timeout, total: total.clone(), session: Some(7) });
         let fourth = locks.owner();
         fourth.try_lock(DELETION, TABLE, &rows(&[(4, 0)])).unwrap();
         assert!(matches!(owners[2].wait_for(wants(2, 4)).await, Err(StoreError::LockTimeout)));
-        assert!(total_us.load(Ordering::Relaxed) >= 1000, "a wait of 1 ms is counted");
+        assert!(total.take() >= Duration::from_millis(1), "a wait is counted");
         let waiting = owners[2].locks.transactions();
         let third = waiting.iter().find(|transaction| transaction.number == owners[2].number).unwrap();
         assert_eq!((third.session, third.waits_for), (Some(7), None), "it waits no more");

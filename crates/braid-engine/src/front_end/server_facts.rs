@@ -1,4 +1,4 @@
-//! What the system relations show of the server: one database, the session's user as the only role, settings, and the session.
+//! What the system relations show of the server: one database, the session's user as the only role, settings, all sessions, and locks.
 
 use std::sync::Arc;
 
@@ -82,7 +82,8 @@ impl ServerFacts for StatementServer {
 
     fn locks(&self) -> Vec<Lock> {
         let transactions = self.0.database().store().locking_transactions();
-        let number = |number: u64| LockTarget::Transaction(u32::try_from(number & 0xffff_ffff).unwrap_or_default());
+        // PostgreSQL's numbers of transactions have 32 bits, too, and begin anew.
+        let number = |number: u64| LockTarget::Transaction(number as u32);
         let mut locks = Vec::new();
         for transaction in &transactions {
             let Some(session) = transaction.session else { continue };

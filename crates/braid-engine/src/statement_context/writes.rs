@@ -328,7 +328,7 @@ impl StatementContext {
         let mut writes = taken.unwrap_or_else(|| self.database().store().write_set());
         writes.set_lock_waits(LockWaits {
             timeout,
-            total_us: self.times().lock_wait_us(),
+            total: self.times().lock_waits().clone(),
             session: Some(self.session_id()),
         });
         writes

@@ -72,6 +72,22 @@ async fn a_serializable_transaction_fails_if_what_it_has_read_was_changed() {
 }
 
 #[tokio::test]
+async fn a_serializable_transaction_that_only_reads_may_change_what_is_temporary() {
+    let db = TestDb::new().await;
+    let bob = db.database.session("bob");
+    db.run("create table t (a int);; create table u (a int);; create temp table own (a int)").await;
+    let begin = "begin isolation level serializable read only";
+    db.run(&format!("{begin};; insert into own select count(*) from t")).await;
+    run(&bob, "insert into t values (1)").await.unwrap();
+    db.check(&[("commit", "COMMIT"), ("select * from own", "0")]).await;
+    // It has written before it was restricted.
+    db.run("begin isolation level serializable;; insert into u select count(*) from t;; set transaction read only")
+        .await;
+    run(&bob, "insert into t select count(*) from u").await.unwrap();
+    assert_eq!(db.state("commit").await, "40001");
+}
+
+#[tokio::test]
 async fn a_commit_fails_where_others_have_taken_its_name_or_its_table() {
     let db = TestDb::new().await;
     let bob = db.database.session("bob");
