@@ -51,23 +51,13 @@ const EMPTY_BY_STANDARD: &[&str] = &[
 
 /// Schema, name and reason.
 const LEFT_OUT: &[(&str, &str, &str)] = &[
-    ("information_schema", "column_privileges", PRIVILEGES),
     ("information_schema", "data_type_privileges", PARAMETERS),
     ("information_schema", "element_types", PARAMETERS),
     ("information_schema", "parameters", PARAMETERS),
-    ("information_schema", "role_column_grants", PRIVILEGES),
-    ("information_schema", "role_routine_grants", PRIVILEGES),
-    ("information_schema", "role_table_grants", PRIVILEGES),
-    ("information_schema", "role_udt_grants", PRIVILEGES),
-    ("information_schema", "role_usage_grants", PRIVILEGES),
-    ("information_schema", "routine_privileges", PRIVILEGES),
     ("information_schema", "sql_features", FEATURES),
     ("information_schema", "sql_implementation_info", FEATURES),
     ("information_schema", "sql_parts", FEATURES),
     ("information_schema", "sql_sizing", FEATURES),
-    ("information_schema", "table_privileges", PRIVILEGES),
-    ("information_schema", "udt_privileges", PRIVILEGES),
-    ("information_schema", "usage_privileges", PRIVILEGES),
     ("pg_catalog", "pg_backend_memory_contexts", MEMORY),
     ("pg_catalog", "pg_config", FILES),
     ("pg_catalog", "pg_file_settings", FILES),
@@ -84,7 +74,6 @@ const LEFT_OUT: &[(&str, &str, &str)] = &[
 ];
 
 const PARAMETERS: &str = "it shows parameters of functions, whose defaults are not kept one by one";
-const PRIVILEGES: &str = "there are no privileges of single objects";
 const FEATURES: &str = "they list what PostgreSQL implements of the SQL standard";
 const MEMORY: &str = "it shows PostgreSQL's memory";
 const FILES: &str = "it shows PostgreSQL's files";

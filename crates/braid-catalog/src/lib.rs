@@ -20,16 +20,20 @@
 //! | [`column_types`] | types of columns as PostgreSQL's |
 //! | [`sequence_references`] | sequences within defaults |
 //! | [`server_facts`] | what the server tells: database, roles, settings, sessions |
+//! | [`privileges`] | what a role may do |
+//! | [`held_privileges`] | what functions are told of it |
 //! | [`object_ids`] | numbers of tables, indexes, constraints and defaults |
 //!
 //! It knows neither sessions nor operators.
 
 pub mod column_types;
 pub mod functions;
+mod held_privileges;
 pub mod left_out;
 mod named_row;
 mod names;
 pub mod object_ids;
+pub mod privileges;
 pub mod relations;
 pub mod sequence_references;
 pub mod server_facts;
@@ -40,7 +44,7 @@ mod stored_types;
 mod stored_values;
 mod view_texts;
 
-pub use names::{CatalogNames, is_predefined_role};
+pub use names::CatalogNames;
 pub use relations::{RelationColumn, RelationKind, SystemRelation, relation, relation_by_id, relations};
 pub use server_facts::{
     Cursor, Database, Lock, LockTarget, PreparedStatement, Role, ServerFacts, ServerView, Session, Setting,

@@ -4,15 +4,15 @@ use std::sync::Arc;
 
 use braid_base::SchemaId;
 use braid_sql::SearchPath;
-use braid_sql::functions::ObjectNames;
+use braid_sql::functions::{HeldPrivileges, ObjectNames, PrivilegedObject, RoleRight};
 use braid_sql::pg_catalog::TypeId;
 use braid_sql::search_path::{PUBLIC_SCHEMA, SYSTEM_SCHEMA, TEMPORARY_SCHEMA};
-use braid_storage::{Catalog, ChunkMeta, TableVersion, ViewDef};
+use braid_storage::{Catalog, ChunkMeta, RoleId, TableVersion, ViewDef};
 
 use crate::column_types::own_type_of_oid;
-use crate::object_ids::{
-    BOOTSTRAP_ROLE_ID, key_index_id, schema_object_id, server_view_id, table_object_id, table_of_object_id,
-};
+use crate::held_privileges::held;
+use crate::object_ids::{key_index_id, schema_object_id, server_view_id, table_object_id, table_of_object_id};
+use crate::privileges::{Roles, predefined_roles};
 use crate::relations::{relation, relation_by_id};
 use crate::server_facts::Role;
 use crate::sources::all_keys;
@@ -131,12 +131,12 @@ impl ObjectNames for CatalogNames {
 
     fn role_id(&self, name: &str) -> Option<u32> {
         let told = self.roles.iter().find(|role| role.name == name).map(|role| role.id);
-        told.or_else(|| stored_roles().find(|(_, stored)| *stored == name).map(|(id, _)| id))
+        told.or_else(|| predefined_roles().find(|(_, stored)| *stored == name).map(|(id, _)| id))
     }
 
     fn role(&self, id: u32) -> Option<String> {
         let told = self.roles.iter().find(|role| role.id == id).map(|role| role.name.clone());
-        told.or_else(|| stored_roles().find(|(stored, _)| *stored == id).map(|(_, name)| name.to_owned()))
+        told.or_else(|| predefined_roles().find(|(stored, _)| *stored == id).map(|(_, name)| name.to_owned()))
     }
 
     fn type_id(&self, schema: Option<&str>, name: &str) -> Option<TypeId> {
@@ -171,6 +171,19 @@ impl ObjectNames for CatalogNames {
         }
     }
 
+    fn held(&self, role: u32, object: PrivilegedObject<'_>) -> Option<HeldPrivileges> {
+        held(&self.catalog, self, (RoleId(role), object))
+    }
+
+    fn has_role(&self, member: u32, role: u32, right: RoleRight) -> bool {
+        let (roles, member, role) = (Roles::of(self.catalog.access()), RoleId(member), RoleId(role));
+        match right {
+            RoleRight::Usage => roles.has_privileges_of(member, role),
+            RoleRight::Member => roles.is_member(member, role),
+            RoleRight::Admin => roles.is_admin(member, role),
+        }
+    }
+
     fn relation_bytes(&self, id: u32) -> Option<u64> {
         match self.table(id) {
             Some(table) => Some(stored_bytes(table)),
@@ -193,15 +206,4 @@ fn stored_bytes(table: &TableVersion) -> u64 {
         }
     };
     table.chunks.iter().map(of_chunk).sum()
-}
-
-/// Whether every cluster of PostgreSQL has a role of this name.
-pub fn is_predefined_role(name: &str) -> bool {
-    stored_roles().any(|(_, stored)| stored == name)
-}
-
-/// The roles that every cluster of PostgreSQL has but the one that the server tells of.
-fn stored_roles() -> impl Iterator<Item = (u32, &'static str)> {
-    let roles = StoredRows::of("pg_authid").columns(["oid", "rolname"]);
-    roles.map(|[id, name]| (number(id), name)).filter(|(id, _)| *id != BOOTSTRAP_ROLE_ID)
 }

@@ -105,6 +105,8 @@ pub struct Session {
     pub wait: Option<(&'static str, &'static str)>,
     /// The text of its query, or of the last one; `None` if it is not told.
     pub query: Option<String>,
+    /// Whether what it does is kept from the one who asks.
+    pub is_hidden: bool,
 }
 
 /// A lock that a session holds or waits for.

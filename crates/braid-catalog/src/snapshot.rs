@@ -11,7 +11,7 @@ use crate::named_row::values_of;
 use crate::object_ids::{BOOTSTRAP_ROLE_ID, PUBLIC_NAMESPACE_ID};
 use crate::relations::{RelationKind, SystemRelation, relations};
 use crate::server_facts::ServerFacts;
-use crate::sources;
+use crate::sources::{self, has_changed_public};
 use crate::stored_rows::{StoredRows, number, stored_rows};
 use crate::stored_values::value_of_field;
 
@@ -72,6 +72,9 @@ impl Snapshot<'_> {
 fn hidden_rows(relation: &str, catalog: &Catalog) -> Option<(&'static str, HashSet<u32>)> {
     let column = match relation {
         "pg_authid" => return Some(("oid", HashSet::from([BOOTSTRAP_ROLE_ID]))),
+        "pg_namespace" if has_changed_public(catalog) => {
+            return Some(("oid", HashSet::from([PUBLIC_NAMESPACE_ID])));
+        }
         "pg_description" => {
             catalog.comment_on(&CommentSubject::Schema(SchemaId::PUBLIC))?;
             return Some(("objoid", HashSet::from([PUBLIC_NAMESPACE_ID])));

@@ -7,24 +7,9 @@ use braid_sql::pg_catalog::key_words::quote_identifier;
 use braid_storage::{Catalog, ViewDef};
 
 use crate::notices::Notice;
+pub(crate) use crate::statement::Behavior;
 use crate::statement_context::StatementContext;
 use crate::{EngineError, SqlState};
-
-/// What becomes of what depends on something that is dropped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Behavior {
-    /// It is kept, and so is what it depends on.
-    Restrict,
-    /// It is dropped, too.
-    Cascade,
-}
-
-impl Behavior {
-    /// From whether the statement says CASCADE.
-    pub fn of(cascade: bool) -> Self {
-        if cascade { Self::Cascade } else { Self::Restrict }
-    }
-}
 
 /// A view, and the table or view that it is dropped with.
 #[derive(Clone, Debug, PartialEq, Eq)]

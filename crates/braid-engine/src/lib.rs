@@ -13,6 +13,8 @@
 //! | `session_control` | SET, RESET, SHOW, BEGIN, COMMIT, ROLLBACK, savepoints |
 //! | `load`, `copy` | loading from generators and files; rows in and out as CSV, text and Parquet |
 //! | `altered_relations`, `relocation` | ALTER TABLE of any relation; ALTER … SET SCHEMA |
+//! | `permissions` | what statements other than queries need the privileges for |
+//! | `grants`, `roles` | GRANT and REVOKE; CREATE ROLE and the like |
 //! | `owners`, `storage_hints` | ALTER … OWNER TO; ALTER TABLE … SET STATISTICS and the like |
 //! | `comments` | COMMENT ON |
 //! | `views` | CREATE, ALTER, DROP and REFRESH of views |
@@ -22,9 +24,11 @@
 //! | `explain` | EXPLAIN: how a query would run, and how it ran |
 //! | `recall` | a query by its template: recalled or learned, bound, run |
 //! | `front_end` | statements bound, planned and started |
-//! | `dependents` | what depends on tables and views |
+//! | `dependents`, `named_roles` | what depends on tables and views; the roles that statements name |
 //! | `table_names` | the table that a statement which changes tables means |
+//! | `access` | whether the roles of a session may do what is asked for |
 //! | `statement_context` | what a statement needs of its session: database, user, settings, transaction, time |
+//! | `logins` | who may open a session |
 //! | [`database`] | one open data directory: device, store, buffer, memory |
 //! | `planning` | the threads that statements are planned on |
 //! | `sharing` | queries of one plan that wait together run together |
@@ -66,6 +70,7 @@ pub mod statement;
 pub mod testing;
 pub mod transaction;
 
+mod access;
 mod activity;
 mod advisory_locks;
 mod altered_relations;
@@ -84,11 +89,14 @@ mod enum_types;
 mod error_mapping;
 mod explain;
 mod front_end;
+mod grants;
 mod input;
 mod interrupt;
 mod load;
+mod logins;
 mod maintenance;
 mod named_cursors;
+mod named_roles;
 mod named_views;
 mod names;
 mod notifications;
@@ -96,9 +104,11 @@ mod opening;
 mod output;
 mod owners;
 mod parameter_value;
+mod permissions;
 mod planning;
 mod recall;
 mod relocation;
+mod roles;
 mod rows;
 mod schemas;
 mod sent_columns;
@@ -127,6 +137,7 @@ pub use config::Config;
 pub use database::Database;
 pub use deep_stack::RUNTIME_STACK_BYTES;
 pub use error::{EngineError, ErrorObject};
+pub use logins::LoginPassword;
 pub use named_cursors::{NamedCursor, NamedCursors};
 pub use named_statements::{NamedStatement, PreparedBy};
 pub use notices::{Notice, NoticeSeverity};

@@ -1,14 +1,16 @@
-//! ALTER … OWNER TO: everything belongs to the session's user, so that nothing changes.
+//! ALTER … OWNER TO, and the owners of what is created.
 
-use braid_catalog::object_ids::BOOTSTRAP_ROLE_ID;
-use braid_sql::functions::SessionFacts;
+use std::sync::Arc;
+
+use braid_catalog::privileges::{ObjectAccess, given_to};
+use braid_storage::{AccessEntry, AccessObject, Catalog, CommentSubject, Privileges, RoleId, WriteSet};
 use sqlparser::ast::Ident;
 
-use crate::comments::check_object;
-use crate::front_end::StatementFacts;
-use crate::names::fold;
+use crate::access::AccessCheck;
+use crate::comments::{check_object, subject_of};
+use crate::named_roles::{check_may_give_to, role_of};
 use crate::notices::Notice;
-use crate::statement::{CommentObject, CommentedRelation, ObjectStatement};
+use crate::statement::{CommentObject, CommentedRelation, ObjectStatement, RoleName};
 use crate::statement_context::StatementContext;
 use crate::{EngineError, Outcome, SqlState};
 
@@ -21,52 +23,139 @@ const AS_TABLES: [CommentedRelation; 5] = [
     CommentedRelation::Index,
 ];
 
-/// Checks that the object is there and the role is the session's user.
+/// Gives an object to another role.
 ///
 /// # Errors
-/// For what does not exist or is of another kind, an unknown role (42704), and another role than the user (0A000).
-pub(crate) fn change_owner(
+/// For what does not exist or is of another kind, an unknown role (42704), a sequence that belongs to a column (0A000), and what the current
+/// role may not do (42501).
+pub(crate) async fn change_owner(
     context: &StatementContext,
     statement: &ObjectStatement,
     owner: &Ident,
 ) -> Result<Outcome, EngineError> {
-    match check(context, &statement.object) {
+    let changed = context.change(|writes, view| {
+        let subject = find(context, view, &statement.object)?;
+        let new = role_of(context, view, &RoleName::of(owner))?;
+        let Some(object) = object_of(&subject) else {
+            // Indexes go with their tables, as PostgreSQL says.
+            let message = "cannot change owner of an index";
+            context.raise(Notice::warning(SqlState::WrongObjectType, message));
+            return Ok(());
+        };
+        give_to(context, writes, view, (object, new))
+    });
+    match changed.await {
         Err(error) if statement.if_exists && error.state() == SqlState::UndefinedTable => {
             context.raise(Notice::skipping(SqlState::SuccessfulCompletion, error.message()));
-            return Ok(Outcome::done(statement.tag()));
         }
-        checked => checked?,
-    }
-    let is_keyword =
-        owner.quote_style.is_none() && ["current_user", "session_user", "current_role"].contains(&&*fold(owner));
-    let name = fold(owner);
-    let role = StatementFacts::of(context).objects().and_then(|names| names.role_id(&name));
-    match role {
-        _ if is_keyword => {}
-        Some(BOOTSTRAP_ROLE_ID) => {}
-        Some(_) => {
-            return Err(EngineError::unsupported(format!("objects that belong to role \"{name}\" are not supported"))
-                .with_hint("Everything belongs to the user of the session."));
-        }
-        None => {
-            return Err(EngineError::new(SqlState::UndefinedObject, format!("role \"{name}\" does not exist")));
-        }
+        changed => changed?,
     }
     Ok(Outcome::done(statement.tag()))
 }
 
-fn check(context: &StatementContext, object: &CommentObject) -> Result<(), EngineError> {
-    match object {
-        CommentObject::Relation(CommentedRelation::Table, name) => {
-            let mut first = None;
-            for kind in AS_TABLES {
-                match check_object(context, &CommentObject::Relation(kind, name.clone())) {
-                    Ok(()) => return Ok(()),
-                    Err(error) => drop(first.get_or_insert(error)),
-                }
-            }
-            first.map_or(Ok(()), Err)
+/// Gives an object to a role, if the current role may.
+fn give_to(
+    context: &StatementContext,
+    writes: &mut WriteSet,
+    view: &Arc<Catalog>,
+    (object, new): (AccessObject, RoleId),
+) -> Result<(), EngineError> {
+    let objects = ObjectAccess::of(view);
+    let old = objects.owner(object);
+    if let AccessObject::Relation(id) = object
+        && let Some(known) = view.sequence_by_id(id)
+        && let Some(owning) = known.definition.owner
+        && old != new
+    {
+        let table = view.by_id(owning.table).map_or("", |version| &version.def.name);
+        let name = &known.definition.name;
+        return Err(EngineError::unsupported(format!("cannot change owner of sequence \"{name}\""))
+            .with_detail(format!("Sequence \"{name}\" is linked to table \"{table}\".")));
+    }
+    if old == new {
+        return Ok(());
+    }
+    if let Some(check) = AccessCheck::of(context, view) {
+        check.check_owner(object)?;
+        check_may_give_to(context, view, new)?;
+        let schema = schema_of(view, object);
+        let place = schema.map_or(AccessObject::Database, AccessObject::Schema);
+        if object != AccessObject::Database && !objects.has(new, place, Privileges::CREATE) {
+            check.check(place, Privileges::NONE)?;
+            let (kind, name) = crate::access::named_object(view, context.database_name(), place);
+            let message = format!("permission denied for {kind} {name}");
+            return Err(EngineError::new(SqlState::InsufficientPrivilege, message));
         }
-        other => check_object(context, other),
+    }
+    context.name_bootstrap_role(writes, view);
+    give(writes, view, object, (old, new));
+    Ok(())
+}
+
+/// Gives an object, with its columns and the sequences that these own, to another owner: all that the old one has and has granted is the new
+/// one's.
+pub(crate) fn give(writes: &mut WriteSet, view: &Catalog, object: AccessObject, (old, new): (RoleId, RoleId)) {
+    let is_part = |part: AccessObject| match (part, object) {
+        (part, object) if part == object => true,
+        (AccessObject::Column(id, _), AccessObject::Relation(table)) => id == table,
+        (AccessObject::Relation(id), AccessObject::Relation(table)) => {
+            let known = view.sequence_by_id(id);
+            known.is_some_and(|known| known.definition.owner.is_some_and(|owner| owner.table == table))
+        }
+        _ => false,
+    };
+    let sequences = view.sequences().map(|known| AccessObject::Relation(known.definition.id));
+    let owned = sequences.filter(|sequence| is_part(*sequence)).chain([object]);
+    owned.for_each(|object| writes.set_access(view, AccessEntry::Owner { object, owner: new }));
+    for (object, acl) in view.access().acls().filter(|(part, _)| is_part(*part)) {
+        writes.set_access(view, AccessEntry::Privileges { object, acl: given_to(acl, old, new) });
+    }
+    // A list that is as from the beginning names its owner, too.
+    if view.access().acl(object).is_none()
+        && let Some(list) = ObjectAccess::of(view).own_list(object)
+    {
+        writes.set_access(view, AccessEntry::Privileges { object, acl: given_to(&list, old, new) });
+    }
+}
+
+/// What is meant.
+fn find(context: &StatementContext, view: &Catalog, object: &CommentObject) -> Result<CommentSubject, EngineError> {
+    let CommentObject::Relation(CommentedRelation::Table, name) = object else {
+        check_object(context, object)?;
+        return subject_of(context, view, object);
+    };
+    let mut first = None;
+    for kind in AS_TABLES {
+        match subject_of(context, view, &CommentObject::Relation(kind, name.clone())) {
+            Ok(subject) => return Ok(subject),
+            Err(error) => drop(first.get_or_insert(error)),
+        }
+    }
+    Err(first.unwrap_or_else(|| EngineError::internal("no kind of relation")))
+}
+
+/// What has an owner; `None` for an index.
+fn object_of(subject: &CommentSubject) -> Option<AccessObject> {
+    match subject {
+        CommentSubject::Relation(id) => Some(AccessObject::Relation(*id)),
+        CommentSubject::Schema(id) => Some(AccessObject::Schema(*id)),
+        CommentSubject::Type(oid) => Some(AccessObject::Type(*oid)),
+        CommentSubject::Database => Some(AccessObject::Database),
+        CommentSubject::Column(..) | CommentSubject::Index(_) | CommentSubject::Key(_) | CommentSubject::Role(_) => {
+            None
+        }
+    }
+}
+
+fn schema_of(view: &Catalog, object: AccessObject) -> Option<braid_base::SchemaId> {
+    match object {
+        AccessObject::Relation(id) => {
+            let of_table = || view.by_id(id).map(|version| version.def.schema);
+            let of_view = || view.view_by_id(id).map(|view| view.schema);
+            let of_sequence = || view.sequence_by_id(id).map(|known| known.definition.schema);
+            of_table().or_else(of_view).or_else(of_sequence)
+        }
+        AccessObject::Type(_) => Some(braid_base::SchemaId::PUBLIC),
+        AccessObject::Column(..) | AccessObject::Schema(_) | AccessObject::Database => None,
     }
 }

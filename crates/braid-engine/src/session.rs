@@ -28,8 +28,9 @@ use crate::statement_context::{MessageScope, StatementContext};
 use crate::table_names::{Named, named_table};
 use crate::{
     Database, EngineError, NamedCursors, Notice, Outcome, ParameterType, ParameterValue, Prepared, Statement,
-    StatementKind, StatementTimes, TransactionStatus, code_blocks, comments, copy, dml, enum_types, front_end,
-    maintenance, owners, recall, relocation, schemas, sequences, session_control, storage_hints, table, views,
+    StatementKind, StatementTimes, TransactionStatus, code_blocks, comments, copy, dml, enum_types, front_end, grants,
+    maintenance, owners, permissions, recall, relocation, roles, schemas, sequences, session_control, storage_hints,
+    table, views,
 };
 
 /// One client's connection: its user, its settings, its transaction block. Cheap to clone and to keep.
@@ -217,6 +218,7 @@ impl Session {
             return Ok(outcome);
         }
         let statement = &statement.parsed()?;
+        permissions::check(context, statement)?;
         if let Some(query) = statement.command().query_in_parts() {
             return dml::execute_parts(context, statement, query, params, interrupt).await;
         }
@@ -228,9 +230,12 @@ impl Session {
             Command::Maintenance(maintenance) => maintenance::execute(context, statement, maintenance).await,
             Command::Comment(comment) => comments::comment(context, comment).await,
             Command::Object(object) => match &object.change {
-                ObjectChange::Owner(owner) => owners::change_owner(context, object, owner),
+                ObjectChange::Owner(owner) => owners::change_owner(context, object, owner).await,
                 ObjectChange::Schema(schema) => relocation::set_schema(context, object, schema).await,
             },
+            Command::Role(role) => roles::execute(context, statement, role).await,
+            Command::Grant(grant) => grants::execute(context, grant).await,
+            Command::DefaultPrivileges(defaults) => grants::alter_defaults(context, statement, defaults).await,
             Command::View(view) => views::execute(context, statement, view).await,
             Command::Storage(storage) => storage_hints::check(context, storage),
             Command::Transaction(transaction) => {
@@ -429,7 +434,7 @@ impl Session {
 
     /// Who is connected.
     pub fn user(&self) -> &str {
-        self.context.user()
+        self.context.login_name()
     }
 
     /// A number that no other session of this database has had.
@@ -538,6 +543,16 @@ fn write_name(kind: StatementKind) -> &'static str {
         StatementKind::RefreshView => "REFRESH MATERIALIZED VIEW",
         StatementKind::Truncate => "TRUNCATE TABLE",
         StatementKind::Comment => "COMMENT",
+        StatementKind::CreateRole => "CREATE ROLE",
+        StatementKind::AlterRole => "ALTER ROLE",
+        StatementKind::DropRole => "DROP ROLE",
+        StatementKind::ReassignOwned => "REASSIGN OWNED",
+        StatementKind::DropOwned => "DROP OWNED",
+        StatementKind::Grant => "GRANT",
+        StatementKind::Revoke => "REVOKE",
+        StatementKind::GrantRole => "GRANT ROLE",
+        StatementKind::RevokeRole => "REVOKE ROLE",
+        StatementKind::AlterDefaultPrivileges => "ALTER DEFAULT PRIVILEGES",
         _ => "DROP TABLE",
     }
 }

@@ -8,6 +8,7 @@
 //! | module | contents |
 //! |---|---|
 //! | [`command`] | the syntax tree of one statement |
+//! | [`behavior`] | CASCADE and RESTRICT |
 //! | [`column_change`] | changes of generated and identity columns as written |
 //! | [`kind`] | what a statement does |
 //! | [`copy_statement`], [`copy_options`] | COPY as written; its options with their defaults |
@@ -19,6 +20,10 @@
 //! | [`overriding`] | `OVERRIDING … VALUE` of an INSERT |
 //! | [`comment_statement`] | COMMENT ON as written |
 //! | [`object_statement`] | ALTER … OWNER TO and SET SCHEMA as written |
+//! | [`role_statement`], [`role_options`], [`role_settings`] | CREATE ROLE and the like as written |
+//! | [`role_names`] | names of roles |
+//! | [`grant_statement`], [`granted_objects`] | GRANT and REVOKE as written |
+//! | [`default_privileges_statement`] | ALTER DEFAULT PRIVILEGES as written |
 //! | [`do_statement`] | DO as written |
 //! | [`locking_queries`] | subqueries that lock rows |
 //! | [`maintenance_statement`] | VACUUM, ANALYZE, CHECKPOINT, REINDEX, CLUSTER and LOCK TABLE as written |
@@ -30,14 +35,18 @@
 //! | [`text_template`] | the tokens of a text, with its constants lifted out |
 //! | [`syntax_errors`], [`places`] | errors in PostgreSQL's words; places in the text |
 
+mod behavior;
 mod column_change;
 mod command;
 mod comment_statement;
 mod constraint_statement;
 mod copy_options;
 mod copy_statement;
+mod default_privileges_statement;
 mod dialect;
 mod do_statement;
+mod grant_statement;
+mod granted_objects;
 mod kind;
 mod locking_queries;
 mod maintenance_statement;
@@ -47,6 +56,10 @@ mod overriding;
 mod places;
 mod prepare_statement;
 mod relation_names;
+mod role_names;
+mod role_options;
+mod role_settings;
+mod role_statement;
 mod sequence_statement;
 mod storage_statement;
 mod syntax_errors;
@@ -70,13 +83,17 @@ use crate::names::{NAME_BYTES_MAX, fold, folded};
 use crate::notices::Notice;
 use crate::statement_limits::{DEPTH_MAX, StatementSize, check_text, check_tokens};
 use crate::{EngineError, SqlState};
+pub(crate) use behavior::Behavior;
 pub(crate) use column_change::{ColumnChange, IdentityChange};
 pub(crate) use command::Command;
 pub(crate) use comment_statement::{CommentObject, CommentStatement, CommentedRelation};
 pub(crate) use constraint_statement::ConstraintStatement;
 pub(crate) use copy_options::{CopyFormat, CopyOptions, Header};
 pub(crate) use copy_statement::{CopyPlace, CopyStatement, CopySubject};
+pub(crate) use default_privileges_statement::{DefaultObjects, DefaultPrivilegesStatement};
 pub(crate) use dialect::SqlDialect;
+pub(crate) use grant_statement::{GrantAction, GrantStatement, MembershipChange, PrivilegeChange};
+pub(crate) use granted_objects::{GrantedObjects, Privilege, Privileges, SchemaObjects};
 pub use kind::StatementKind;
 pub(crate) use locking_queries::is_locking_subquery;
 pub(crate) use maintenance_statement::{LockMode, MaintenanceStatement, ReindexSubject, Target};
@@ -86,6 +103,10 @@ pub(crate) use places::Places;
 use places::character_of;
 pub(crate) use prepare_statement::{InnerStatement, PrepareStatement};
 pub(crate) use relation_names::RelationNames;
+pub(crate) use role_names::RoleName;
+pub(crate) use role_options::{RoleOption, RoleOptions};
+pub(crate) use role_settings::{SettingChange, SettingValue};
+pub(crate) use role_statement::{MemberChange, RoleStatement, RoleWord};
 pub(crate) use sequence_statement::{SequenceChange, SequenceKind, SequenceOption, SequenceStatement};
 pub(crate) use storage_statement::{StorageHint, StorageStatement};
 use syntax_errors::{error_near, parser_error, syntax_error};

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`settings`] | the settings of the session |
 //! | [`transactions`] | the beginning and the end of blocks, messages and savepoints |
+//! | [`identity`] | who the session is: its roles |
 //! | `backends` | the session among all others |
 //! | `row_locks`, [`advisory_locks`] | locks of rows that a statement reads, and of numbers |
 //! | [`schemas`] | where names are looked up, and the temporary schema |
@@ -14,6 +15,7 @@
 
 mod advisory_locks;
 mod backends;
+mod identity;
 mod row_locks;
 mod schemas;
 mod sequences;
@@ -21,6 +23,7 @@ mod settings;
 mod transactions;
 mod writes;
 
+use identity::Login;
 pub(crate) use transactions::Characteristics;
 pub(crate) use writes::RowChange;
 
@@ -61,7 +64,7 @@ pub(crate) struct StatementContext {
 
 struct Shared {
     database: Arc<Database>,
-    user: String,
+    login: Login,
     session_id: i32,
     random: SessionRandom,
     notices: Notices,
@@ -153,7 +156,10 @@ impl State {
 impl StatementContext {
     /// The context of a new session.
     pub fn new(database: Arc<Database>, user: &str, session_id: i32) -> Self {
-        let (user, random, state) = (user.to_owned(), SessionRandom::default(), Mutex::default());
+        let snapshot = database.store().snapshot();
+        let login = Login::of(user, snapshot.access());
+        let settings = SettingValues::with_defaults(login.settings(snapshot.access()));
+        let (random, state) = (SessionRandom::default(), Mutex::new(State { settings, ..State::default() }));
         let (notices, named_statements, sequences) = Default::default();
         let notifications = Arc::new(SessionNotifications::new(session_id, database.notifications().clone()));
         let locks = SessionLocks::new(session_id, database.advisory_locks().clone());
@@ -161,7 +167,7 @@ impl StatementContext {
         Self {
             shared: Arc::new(Shared {
                 database,
-                user,
+                login,
                 session_id,
                 random,
                 notices,
@@ -187,11 +193,6 @@ impl StatementContext {
     /// The name of the database.
     pub fn database_name(&self) -> &str {
         &self.shared.database.config().database_name
-    }
-
-    /// Who is connected.
-    pub fn user(&self) -> &str {
-        &self.shared.user
     }
 
     /// A number that no other session of this database has had.
@@ -238,12 +239,14 @@ impl StatementContext {
     /// Whether a statement of this kind may run: not in a database that closes, and only to end a block that has failed.
     pub fn check_may_run(&self, kind: StatementKind) -> Result<(), EngineError> {
         self.database().check_open()?;
+        self.check_login()?;
         self.shared.state.lock().check_may_run(kind)
     }
 
     /// [`Self::check_may_run`], and notes the time at which the statement begins.
     pub fn begin_statement(&self, kind: StatementKind) -> Result<(), EngineError> {
         self.database().check_open()?;
+        self.check_login()?;
         let mut state = self.shared.state.lock();
         state.check_may_run(kind)?;
         state.note_time();
@@ -321,8 +324,11 @@ impl StatementContext {
 
 impl fmt::Debug for StatementContext {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Shared { user, session_id, .. } = &*self.shared;
-        f.debug_struct("StatementContext").field("session_id", session_id).field("user", user).finish_non_exhaustive()
+        let Shared { login, session_id, .. } = &*self.shared;
+        f.debug_struct("StatementContext")
+            .field("session_id", session_id)
+            .field("user", &login.name)
+            .finish_non_exhaustive()
     }
 }
 

@@ -90,6 +90,12 @@ pub(crate) fn is_boolean(word: &str) -> bool {
         || ["on", "off", "of"].contains(&&*word)
 }
 
+/// Whether a word is one of [`is_boolean`] that stands for true.
+pub(crate) fn is_true(word: &str) -> bool {
+    let word = word.to_ascii_lowercase();
+    word == "on" || !word.is_empty() && ["true", "yes", "1"].iter().any(|whole| whole.starts_with(&word))
+}
+
 pub(crate) fn not_boolean(name: &str, value: &str) -> EngineError {
     invalid(format!("invalid value for boolean option \"{name}\": {value}"))
 }

@@ -11,6 +11,7 @@ use braid_sql::search_path::{CreationSchema, SYSTEM_SCHEMA, TEMPORARY_SCHEMA, is
 use braid_storage::{Catalog, CatalogSequence, TableDef, ViewDef};
 use sqlparser::ast::ObjectName;
 
+use crate::access::AccessCheck;
 use crate::named_views::{drop_hint, not_copied_to, shown_view, unchangeable};
 use crate::names::table_parts;
 use crate::statement_context::StatementContext;
@@ -79,14 +80,18 @@ pub(crate) enum Persistence {
 /// The name of a relation that is to be created. The session's temporary schema is created if it is the first one in it.
 ///
 /// # Errors
-/// If it would be in a schema in which none are created.
+/// If it would be in a schema in which none are created, or in which the current role may create none (42501).
 pub(crate) async fn new_name(
     context: &StatementContext,
     name: &ObjectName,
     persistence: Persistence,
 ) -> Result<NewName, EngineError> {
     let (written, name) = table_parts(name, context.database_name())?;
-    let schema = match creation_schema(context, written, &name, persistence)? {
+    let created_in = creation_schema(context, written, &name, persistence)?;
+    if let Some(access) = AccessCheck::now(context) {
+        created_in.map_or_else(|| access.check_temporary(), |schema| access.check_create_in(schema))?;
+    }
+    let schema = match created_in {
         Some(schema) => schema,
         None => context.make_temporary_schema().await?,
     };
@@ -143,7 +148,7 @@ pub(crate) fn named_table(
 ) -> Result<Named, EngineError> {
     let (schema, table) = table_parts(name, context.database_name())?;
     let in_schema = |schema: &str| {
-        Ok::<_, EngineError>(match context.schema_of_users(snapshot, schema)? {
+        Ok::<_, EngineError>(match context.usable_schema(snapshot, schema)? {
             Some(id) => of_users(snapshot, id, &table),
             None => system_kind(context, schema, &table).map(|kind| Named::System(table.clone(), kind)),
         })

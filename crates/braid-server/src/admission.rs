@@ -9,10 +9,10 @@ use pgwire::tokio::server::MaybeTls;
 use tokio::net::{TcpStream, UnixStream};
 use tokio::sync::OwnedSemaphorePermit;
 
-use crate::authentication::PasswordVerifier;
+use crate::authentication::Authenticator;
 use crate::cancel_registry::CancelRegistry;
 use crate::connection::{Connection, Shutdown};
-use crate::error_report::ErrorReport;
+use crate::error_report::{ErrorReport, Severity};
 use crate::startup::{Opened, Startup, authenticate, check_database, open, open_tcp};
 use crate::tls::Tls;
 use crate::wire::Wire;
@@ -23,7 +23,7 @@ const STARTUP_TIME_MAX: Duration = Duration::from_secs(30);
 /// What all connections share.
 pub(crate) struct Admission {
     pub database: Arc<Database>,
-    pub verifier: Option<Arc<PasswordVerifier>>,
+    pub authenticator: Arc<Authenticator>,
     pub tls: Option<Tls>,
     pub cancels: Arc<CancelRegistry>,
     pub shutdown: Shutdown,
@@ -77,7 +77,8 @@ impl Admission {
             Opened::Refused(wire, report) => return refuse(wire, &report).await,
         };
         let Startup { user, database, settings, client } = *startup;
-        match authenticate(&mut wire, self.verifier.as_deref(), &user).await {
+        let proof = self.authenticator.proof_of(&self.database.login_password(&user));
+        match authenticate(&mut wire, &self.authenticator, (&user, proof)).await {
             Ok(()) => {}
             Err(None) => return None,
             Err(Some(report)) => {
@@ -87,6 +88,10 @@ impl Admission {
         }
         if let Err(report) = check_database(&database, &user, &self.database.config().database_name) {
             return refuse(wire, &report).await;
+        }
+        if let Err(error) = self.database.check_login(&user) {
+            tracing::info!(peer = %client.socket_addr, user, "refused: {}", error.message());
+            return refuse(wire, &ErrorReport::from(error).with_severity(Severity::Fatal)).await;
         }
         let session = self.database.session(&user);
         // As PostgreSQL shows a local socket.

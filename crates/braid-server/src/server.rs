@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::admission::{Admission, Place};
-use crate::authentication::PasswordVerifier;
+use crate::authentication::Authenticator;
 use crate::cancel_registry::CancelRegistry;
 use crate::connection::Shutdown;
 use crate::idle_memory::give_back_when_idle;
@@ -130,13 +130,13 @@ pub async fn serve(
     }
     let tls = options.tls.as_ref().map(Tls::load).transpose()?;
     let certificate = tls.as_ref().map(|tls| tls.certificate_pem.as_slice());
-    let verifier = options.password.as_deref().map(|password| PasswordVerifier::new(password, certificate));
+    let authenticator = Authenticator::new(options.password.as_deref(), certificate);
     let listen_error = |source| ServerError::Listen { address: options.listen, source };
     let listener = listen(options.listen).map_err(listen_error)?;
     let address = listener.local_addr().map_err(listen_error)?;
     let shutdown = Shutdown { draining: shutdown, forced: CancellationToken::new() };
     let cancels = Arc::new(CancelRegistry::default());
-    let admission = Arc::new(Admission { database, verifier, tls, cancels, shutdown: shutdown.clone() });
+    let admission = Arc::new(Admission { database, authenticator, tls, cancels, shutdown: shutdown.clone() });
     if let Some(give_back) = options.give_back_memory {
         tokio::spawn(give_back_when_idle(Arc::downgrade(&admission.database), give_back, shutdown.draining.clone()));
     }
@@ -149,7 +149,8 @@ pub async fn serve(
 pub fn serve_local(database: Arc<Database>) -> std::io::Result<UnixStream> {
     let (client, server) = UnixStream::pair()?;
     let (cancels, shutdown) = (Arc::new(CancelRegistry::default()), Shutdown::default());
-    let admission = Arc::new(Admission { database, verifier: None, tls: None, cancels, shutdown });
+    let authenticator = Authenticator::new(None, None);
+    let admission = Arc::new(Admission { database, authenticator, tls: None, cancels, shutdown });
     tokio::spawn(admission.connect_local(server));
     Ok(client)
 }

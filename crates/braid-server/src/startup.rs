@@ -23,7 +23,7 @@ use pgwire::messages::{PgWireBackendMessage, ProtocolVersion};
 use pgwire::tokio::server::MaybeTls;
 use tokio::net::TcpStream;
 
-use crate::authentication::PasswordVerifier;
+use crate::authentication::{Authenticator, Proof};
 use crate::cancel_registry::CancelRegistry;
 use crate::error_report::{ErrorReport, Severity};
 use crate::frontend_message::{Body, FrontendMessage, SMALL_MESSAGE_BYTES_MAX, decode, decode_sasl_initial};
@@ -225,17 +225,18 @@ fn command_line_settings(options: &str) -> Vec<(String, String)> {
     settings
 }
 
-/// Authenticates the client if the server has a password. The response to a correct proof is only added to the output.
+/// Authenticates the client, if it has to prove a password. The response to a correct proof is only added to the output.
 pub(crate) async fn authenticate(
     wire: &mut Wire,
-    verifier: Option<&PasswordVerifier>,
-    user: &str,
+    authenticator: &Authenticator,
+    (user, proof): (&str, Proof),
 ) -> Result<(), Option<ErrorReport>> {
-    if let Some(verifier) = verifier {
+    if let Some(verifier) = authenticator.verifier_of(&proof) {
         let tls = wire.is_tls();
-        wire.put(&PgWireBackendMessage::Authentication(Authentication::SASL(verifier.mechanisms(tls))));
+        let mechanisms = authenticator.mechanisms(tls);
+        wire.put(&PgWireBackendMessage::Authentication(Authentication::SASL(mechanisms)));
         let (mechanism, client_first) = decode_sasl_initial(password_message(wire).await?).map_err(fatal)?;
-        let (server_first, exchange) = verifier.begin(tls, &mechanism, &client_first)?;
+        let (server_first, exchange) = authenticator.begin(tls, verifier, (&mechanism, &client_first))?;
         wire.put(&PgWireBackendMessage::Authentication(Authentication::SASLContinue(server_first.into())));
         let server_final = exchange.finish(&password_message(wire).await?, user)?;
         wire.put(&PgWireBackendMessage::Authentication(Authentication::SASLFinal(server_final.into())));

@@ -93,6 +93,13 @@ impl SearchPath {
         Self { listed, temporary: temporary.map(str::to_owned), creates_temporary }
     }
 
+    /// The same without the schemas that a session may not use.
+    #[must_use]
+    pub fn of_usable(mut self, is_usable: impl Fn(&str) -> bool) -> Self {
+        self.listed.retain(|schema| is_usable(schema));
+        self
+    }
+
     /// The schemas that the setting lists, in its order.
     pub fn listed(&self) -> &[String] {
         &self.listed

@@ -198,6 +198,14 @@ sql_states! {
     IndeterminateDatatype = "42P18",
     /// The server may not read the file.
     InsufficientPrivilege = "42501",
+    /// The user of a session is no role, or may not log in.
+    InvalidAuthorization = "28000",
+    /// A privilege cannot be granted so.
+    InvalidGrantOperation = "0LP01",
+    /// A warning that some privileges were not granted.
+    PrivilegeNotGranted = "01007",
+    /// A warning that some privileges were not revoked.
+    PrivilegeNotRevoked = "01006",
     /// A name that is kept for the system.
     ReservedName = "42939",
     /// No such schema.
@@ -214,6 +222,8 @@ sql_states! {
     InvalidStatementName = "26000",
     /// A limit on resources that a session asked for, or the server has.
     InsufficientResources = "53000",
+    /// As many sessions as there may be.
+    TooManyConnections = "53300",
     /// No space left on the disk.
     DiskFull = "53100",
     /// The query went over its memory budget.

@@ -1,5 +1,5 @@
-//! The catalog: all schemas, tables, views, sequences and enumerated types of one state of the database, by name and by id, and the
-//! comments on them.
+//! The catalog: all schemas, tables, views, sequences and enumerated types of one state of the database, by name and by id, the comments
+//! on them, and who may do what with them.
 //!
 //! A [`Catalog`] never changes. A commit makes a new one that shares the versions of the tables it did not touch, and
 //! swaps it in; holders of the old one go on seeing the old tables.
@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use braid_base::{ColumnId, EnumType, EnumTypeId, EnumTypeRef, SchemaId, TableId};
 
+use crate::access::AccessControl;
 use crate::comments::Comments;
 use crate::foreign_keys::{Referencing, note_references};
 use crate::manifest::{ChunkEntry, ManifestHeader, NextIds, encode_system, encode_table};
@@ -43,6 +44,8 @@ pub struct Catalog {
     views: Arc<Views>,
     views_changed: u64,
     comments: Arc<Comments>,
+    access: Arc<AccessControl>,
+    access_changed: u64,
     referencing: Arc<Referencing>,
 }
 
@@ -93,6 +96,8 @@ impl Catalog {
             views: Arc::default(),
             views_changed: sequence,
             comments: Arc::default(),
+            access: Arc::default(),
+            access_changed: sequence,
             referencing: Arc::default(),
         };
         entries.into_iter().for_each(|entry| catalog.insert(entry));
@@ -313,6 +318,32 @@ impl Catalog {
         Arc::ptr_eq(&self.comments, &other.comments)
     }
 
+    /// Who may do what.
+    pub fn access(&self) -> &AccessControl {
+        &self.access
+    }
+
+    /// [`Self::access`], shared.
+    pub(crate) fn shared_access(&self) -> &Arc<AccessControl> {
+        &self.access
+    }
+
+    /// Number of the commit that last changed who may do what, or of the state that was opened.
+    pub fn access_changed(&self) -> u64 {
+        self.access_changed
+    }
+
+    /// Puts this access control in the place of its own.
+    pub(crate) fn set_access(&mut self, access: AccessControl) {
+        self.access = Arc::new(access);
+        self.access_changed = self.sequence;
+    }
+
+    /// Whether the access control is that of another state, unchanged.
+    pub(crate) fn has_access_of(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.access, &other.access)
+    }
+
     /// Makes the definitions of this state those that all statements see.
     pub(crate) fn announce_types(&self, before: &Self) {
         if !self.has_types_of(before) {
@@ -396,7 +427,7 @@ impl Catalog {
         let schemas = self.schemas.values().map(|known| &**known);
         let sequences = self.sequences.values().map(|known| (&*known.definition, known.reserved));
         let views = self.views.by_id().values().map(Arc::as_ref);
-        let system = encode_system(next_ids, types, schemas, sequences, views, &self.comments);
+        let system = encode_system(next_ids, types, schemas, sequences, views, &self.comments, &self.access);
         ManifestHeader { sequence: self.sequence, next_ids, log_number }
             .assemble(&system, sections.iter().map(Vec::as_slice))
     }

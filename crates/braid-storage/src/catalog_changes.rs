@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use braid_base::ChunkId;
 
+use crate::access::changed_access;
 use crate::catalog::{Catalog, TableEntry};
 use crate::comments::changed_comments;
 use crate::manifest::{CommitRecord, ManifestChunk, NextIds, SketchChange, TableChange};
@@ -31,7 +32,12 @@ pub(crate) fn record_between(before: &Catalog, after: &Catalog, next_ids: NextId
         true => Vec::new(),
         false => changed_comments(before.comments_by_subject(), after.comments_by_subject()),
     };
-    CommitRecord { sequence: after.sequence(), next_ids, types, schemas, sequences, views, dropped, changed, comments }
+    let access = match before.has_access_of(after) {
+        true => Vec::new(),
+        false => changed_access(before.access(), after.access()),
+    };
+    let sequence = after.sequence();
+    CommitRecord { sequence, next_ids, types, schemas, sequences, views, dropped, changed, comments, access }
 }
 
 fn table_change(before: Option<&TableVersion>, entry: &TableEntry) -> TableChange {

@@ -44,12 +44,15 @@
 //! | `view_changes` | CREATE, ALTER and DROP VIEW |
 //! | `name_checks` | whether names are free |
 //! | `comments`, `comment_subjects` | COMMENT ON: what comments are about; those of a state |
+//! | `access`, `access_subjects` | roles, owners and privileges; those of a state |
 //! | `table_appender` | rows on their way into a table |
 //! | `write_set` | what a transaction changes, what its statements see of it, and its commit |
 //! | `check` | whether everything on disk is as it was written |
 //! | `store_error` | what can go wrong in a store |
 //! | `chunk_reader` | whole chunks read back, to be merged or checked |
 
+mod access;
+mod access_subjects;
 mod catalog;
 mod catalog_changes;
 mod check;
@@ -109,6 +112,10 @@ mod views;
 mod write_set;
 mod zone_map;
 
+pub use access::{
+    AccessControl, AccessEntry, AccessKey, AccessObject, Acl, AclItem, DefaultsKind, DefaultsSubject, Membership,
+    Privileges, RoleAttributes, RoleDef, RoleId,
+};
 pub use catalog::{Catalog, CatalogSequence, CatalogType, NewTable};
 pub use check::{CheckProgress, CheckReport, Fault, FaultKind};
 pub use checksum::checksum;
@@ -163,7 +170,7 @@ pub use views::{
     SourceColumn, SourceRelation, VIEW_TEXT_BYTES_MAX, ViewColumn, ViewDef, ViewKind, ViewSize, ViewSource,
 };
 pub use write_set::{
-    AlteredRows, CheckTime, Constraints, KeyLookup, OWN_TABLE, ReferenceKeys, ReferringRows, RemovedRows, RowCheck,
-    RowEvent, RowLocking, RowState, WriteSet,
+    AlteredRows, CheckTime, Constraints, KeyLookup, NewObject, OWN_TABLE, ReferenceKeys, ReferringRows, RemovedRows,
+    RowCheck, RowEvent, RowLocking, RowState, WriteSet,
 };
 pub use zone_map::{Verdict, ZoneMap};

@@ -24,6 +24,7 @@
 //! | | | from version 6 on: the sequences, in the form of [`sequence_section`] |
 //! | | | from version 6 on: the views, in the form of [`view_section`] |
 //! | | | from version 7 on: the comments, in the form of [`comment_section`] |
+//! | | | from version 8 on: the access control, in the form of [`access_section`] |
 //! | | | one section for each table |
 //! | length | | zeros up to a multiple of 4096 |
 //!
@@ -35,11 +36,12 @@
 //! have no numerics without a precision as integers; versions 1 to 3 have no enumerated types; versions 1 to 4 have no deleted
 //! rows, the ids of their columns are the columns' ordinals, and each of their chunks has a segment of each column; versions 1 to
 //! 5 have no check constraints, no enforced keys, no log, no chunks in memory, no schemas but `public`, no sequences and no views; versions
-//! 1 to 6 have no generated columns, no foreign keys and no comments.
+//! 1 to 6 have no generated columns, no foreign keys and no comments; versions 1 to 7 have no access control.
 //!
 //! Deliberately not done: guessing. A wrong checksum is an error, not a
 //! reason to fall back to an older state: rows whose commit was reported would be gone without a word.
 
+mod access_section;
 mod byte_reader;
 mod comment_section;
 mod commit_record;
@@ -62,6 +64,7 @@ use std::sync::Arc;
 use braid_base::enum_types::FIRST_TYPE_OID;
 use braid_base::{ChunkId, EnumType, EnumTypeRef, SEGMENT_ALIGN_BYTES, SchemaId, TableId};
 
+use crate::access::AccessControl;
 use crate::checksum::checksum;
 use crate::comments::Comments;
 use crate::data_file_header::DataFileId;
@@ -70,6 +73,7 @@ use crate::schemas::SchemaDef;
 use crate::sequences::{SequenceDef, SequenceState};
 use crate::{ColumnDef, ColumnType, DeletedRows, DistinctSketch, ManifestError, SegmentMeta, TableDef, ViewDef};
 
+use access_section::put_access;
 use byte_reader::ByteReader;
 use comment_section::put_comments;
 pub use commit_record::{CommitRecord, SketchChange, TableChange};
@@ -81,7 +85,7 @@ use type_section::encode_types;
 use view_section::put_views;
 
 /// The version of the manifest's format that is written.
-pub const FORMAT_VERSION: u32 = 7;
+pub const FORMAT_VERSION: u32 = 8;
 
 /// The oldest version that is read.
 pub const FORMAT_VERSION_OLDEST: u32 = 1;
@@ -105,6 +109,8 @@ const SCHEMAS_SINCE: u32 = 6;
 const SEQUENCES_SINCE: u32 = 6;
 /// The first version with comments.
 const COMMENTS_SINCE: u32 = 7;
+/// The first version with access control.
+const ACCESS_SINCE: u32 = 8;
 
 /// One state of the database, as plain data: files are named by id, nothing is opened.
 #[derive(Clone, Debug, PartialEq)]
@@ -125,6 +131,8 @@ pub struct Manifest {
     pub views: Vec<ViewDef>,
     /// All comments, but those on check constraints.
     pub comments: Comments,
+    /// Roles, owners and privileges.
+    pub access: AccessControl,
     /// All tables, by ascending id. Their columns name types by their oids.
     pub tables: Vec<ManifestTable>,
 }
@@ -186,8 +194,8 @@ impl Manifest {
     /// The manifest of a new data directory.
     pub fn empty() -> Self {
         let next_ids = NextIds { file: 1, table: 1, type_oid: FIRST_TYPE_OID };
-        let (types, schemas, sequences, views, comments, tables) = Default::default();
-        Self { sequence: 0, next_ids, log_number: 1, types, schemas, sequences, views, comments, tables }
+        let (types, schemas, sequences, views, comments, access, tables) = Default::default();
+        Self { sequence: 0, next_ids, log_number: 1, types, schemas, sequences, views, comments, access, tables }
     }
 
     /// The bytes of the manifest file.
@@ -200,6 +208,7 @@ impl Manifest {
             self.sequences.iter().map(|known| (&known.def, known.state)),
             self.views.iter(),
             &self.comments,
+            &self.access,
         );
         ManifestHeader { sequence: self.sequence, next_ids: self.next_ids, log_number: self.log_number }
             .assemble(&system, sections.iter().map(Vec::as_slice))
@@ -259,6 +268,10 @@ impl Manifest {
             ..COMMENTS_SINCE => Comments::new(),
             _ => comment_section::take_comments(&mut reader)?,
         };
+        let access = match version {
+            ..ACCESS_SINCE => AccessControl::default(),
+            _ => access_section::take_access(&mut reader)?,
+        };
         let mut tables: Vec<ManifestTable> =
             Vec::with_capacity(reader.bounded_capacity(table_count, table_section::BYTES_MIN));
         for _ in 0..table_count {
@@ -272,7 +285,8 @@ impl Manifest {
             return Err(reader.malformed(format!("{} bytes after the last table", reader.remaining())));
         }
         let next_ids = NextIds { file: next_file_id, table: next_table_id, type_oid: next_type_oid };
-        let manifest = Self { sequence, next_ids, log_number, types, schemas, sequences, views, comments, tables };
+        let manifest =
+            Self { sequence, next_ids, log_number, types, schemas, sequences, views, comments, access, tables };
         manifest.validate().map_err(|what| reader.malformed(what))?;
         Ok(manifest)
     }
@@ -282,6 +296,7 @@ impl Manifest {
         let (mut names, mut files) = (HashSet::new(), HashSet::new());
         let types = self.types.iter().flat_map(|definition| [&definition.name, &definition.array_name]);
         names.extend(types.map(|name| (SchemaId::PUBLIC, name)));
+        self.access.fault().map_or(Ok(()), Err)?;
         self.validate_schemas()?;
         self.validate_keys()?;
         self.validate_foreign_keys()?;
@@ -398,7 +413,7 @@ impl ManifestTable {
     }
 }
 
-/// The types, schemas, sequences, views and comments as a manifest has them, by ascending oid and id.
+/// The types, schemas, sequences, views, comments and access control as a manifest has them, by ascending oid and id.
 pub(crate) fn encode_system<'a>(
     next_ids: NextIds,
     types: impl ExactSizeIterator<Item = &'a EnumType>,
@@ -406,16 +421,18 @@ pub(crate) fn encode_system<'a>(
     sequences: impl ExactSizeIterator<Item = (&'a SequenceDef, SequenceState)>,
     views: impl ExactSizeIterator<Item = &'a ViewDef>,
     comments: &Comments,
+    access: &AccessControl,
 ) -> Vec<u8> {
     let mut system = encode_types(next_ids.type_oid, types);
     put_schemas(&mut system, schemas);
     put_sequences(&mut system, sequences);
     put_views(&mut system, views);
     put_comments(&mut system, comments);
+    put_access(&mut system, access);
     system
 }
 
-/// What a manifest says besides its types, schemas, sequences, views, comments and tables.
+/// What a manifest says besides its types, schemas, sequences, views, comments, access control and tables.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ManifestHeader {
     pub(crate) sequence: u64,

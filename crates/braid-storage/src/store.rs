@@ -243,7 +243,7 @@ fn open_tables(directory: &Arc<DataDirectory>, manifest: Manifest) -> Result<Cat
     let types = open_types(manifest.types);
     let sequences = open_sequences(manifest.sequences);
     let schemas: Schemas = manifest.schemas.into_iter().map(|schema| (schema.id, Arc::new(schema))).collect();
-    let comments = manifest.comments;
+    let (comments, access) = (manifest.comments, manifest.access);
     let views = manifest.views.into_iter().map(|view| (view.id, Arc::new(view))).collect();
     for table in manifest.tables {
         let ManifestTable { mut def, next_chunk_id, sequence, chunks, sketches } = table;
@@ -277,6 +277,7 @@ fn open_tables(directory: &Arc<DataDirectory>, manifest: Manifest) -> Result<Cat
     catalog.set_sequences(sequences);
     catalog.set_views(views);
     catalog.take_comments(comments);
+    catalog.take_access(access);
     Ok(catalog)
 }
 

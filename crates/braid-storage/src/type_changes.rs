@@ -43,6 +43,7 @@ impl Store {
             let mut next = catalog.numbered(catalog.sequence() + 1);
             next.set_types(types);
             next.drop_orphaned_comments();
+            next.drop_orphaned_access();
             next.check_views(&catalog)?;
             lock.publish(Commit { catalog: next, added: Vec::new(), removed: Vec::new(), locks: None }).await?;
             Ok(result)
@@ -122,7 +123,7 @@ impl<'a> TypeChanges<'a> {
 
 impl StoreShared {
     /// The first of so many oids that are given out.
-    fn next_type_oids(&self, count: usize) -> Result<u32, StoreError> {
+    pub(crate) fn next_type_oids(&self, count: usize) -> Result<u32, StoreError> {
         let after = |next: u32| {
             let end = u32::try_from(count).ok().and_then(|count| next.checked_add(count));
             end.filter(|end| *end <= TYPE_OID_END)

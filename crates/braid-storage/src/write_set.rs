@@ -19,6 +19,8 @@
 //! | [`key_lookup`] | the rows that have keys of rows that are to be added: ON CONFLICT |
 //! | [`view_edits`] | changes of the views |
 //! | [`comment_edits`] | changes of the comments |
+//! | [`access_edits`] | changes of access control |
+//! | [`keyed_edits`] | changes of what is kept one by one |
 //! | [`commit`] | the way of a write set into the newest catalog |
 //!
 //! Rules:
@@ -29,11 +31,13 @@
 //! 4. Added rows need no order among transactions. A table that was dropped or altered meanwhile, a name that was taken, or a type,
 //!    sequence, view or comment that was changed by others fails the commit, and nothing of it is visible.
 
+mod access_edits;
 mod altered_table;
 mod comment_edits;
 mod commit;
 mod key_claims;
 mod key_lookup;
+mod keyed_edits;
 mod next_version;
 mod references;
 mod row_events;
@@ -44,14 +48,16 @@ mod table_writes;
 mod type_edits;
 mod view_edits;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
 use braid_base::{SchemaId, TableId};
 use futures::future::BoxFuture;
 
+use crate::access::{AccessEntry, AccessKey, AccessObject};
 use crate::catalog::{Catalog, NewTable, TableEntry};
+use crate::comments::CommentSubject;
 use crate::row_locks::{LockOwner, LockWaits};
 use crate::schemas::TableRef;
 use crate::store_shared::StoreShared;
@@ -61,9 +67,10 @@ use crate::{
     ViewChanges, ViewDef,
 };
 
+pub use access_edits::NewObject;
 pub use altered_table::AlteredRows;
-use comment_edits::CommentEdits;
 pub use key_lookup::KeyLookup;
+use keyed_edits::KeyedEdits;
 use next_version::NextVersion;
 use references::PendingReferences;
 pub use references::{CheckTime, ReferenceKeys, ReferringRows, RowCheck};
@@ -98,7 +105,10 @@ pub struct WriteSet {
     schemas: SchemaEdits,
     sequences: SequenceEdits,
     views: Option<ViewEdits>,
-    comments: CommentEdits,
+    comments: KeyedEdits<CommentSubject, Arc<str>>,
+    access: KeyedEdits<AccessKey, Arc<AccessEntry>>,
+    /// What it has created that has an owner.
+    owned: BTreeSet<AccessObject>,
     references: PendingReferences,
     /// The locked rows, of all clones.
     locks: Option<Arc<LockOwner>>,
@@ -134,7 +144,7 @@ impl Store {
 
 impl WriteSet {
     pub(crate) fn new(shared: Arc<StoreShared>) -> Self {
-        let (tables, schemas, sequences, comments) = Default::default();
+        let (tables, schemas, sequences, comments, access, owned) = Default::default();
         let references = PendingReferences::default();
         Self {
             shared,
@@ -144,6 +154,8 @@ impl WriteSet {
             sequences,
             views: None,
             comments,
+            access,
+            owned,
             references,
             locks: None,
             lock_waits: LockWaits::default(),
@@ -159,7 +171,8 @@ impl WriteSet {
     /// Whether nothing is changed.
     pub fn is_empty(&self) -> bool {
         let has_system = self.types.is_some() || !self.schemas.is_empty() || self.views.is_some();
-        self.tables.is_empty() && !has_system && self.sequences.is_empty() && self.comments.is_empty()
+        let has_notes = !self.comments.is_empty() || !self.access.is_empty();
+        self.tables.is_empty() && !has_system && self.sequences.is_empty() && !has_notes
     }
 
     /// Whether there are rows that [`Self::view`] does not show before [`Self::settle`].
@@ -463,8 +476,11 @@ impl WriteSet {
             }
         }
         view.set_sequences(self.sequences.shown_on(base.sequences_by_id()));
-        if self.may_change_comments() {
+        if !self.comments.is_empty() || self.may_drop() {
             view.take_comments(self.comments.shown_on(base.comments_by_subject()));
+        }
+        if !self.access.is_empty() || self.may_drop() && !base.access().is_empty() {
+            view.take_access(self.shown_access(base));
         }
         Arc::new(view)
     }

@@ -13,11 +13,13 @@
 //! | [`comments`] | `pg_description`, `pg_shdescription` |
 //! | [`initial_privileges`] | `pg_init_privs` |
 //! | [`roles`] | `pg_authid`, `pg_database` |
+//! | [`access`] | `pg_auth_members`, `pg_db_role_setting`, `pg_default_acl`; owners and privileges in the rows of objects |
 //! | [`settings`] | `pg_settings` |
 //! | [`cursors`], [`locks`] | `pg_cursors`, `pg_locks` |
 //! | [`prepared_statements`] | `pg_prepared_statements` |
 //! | [`sessions`] | `pg_stat_activity` |
 
+mod access;
 mod columns;
 mod comments;
 mod cursors;
@@ -41,29 +43,33 @@ use braid_storage::Catalog;
 use crate::named_row::NamedRow;
 use crate::server_facts::ServerFacts;
 pub(crate) use keys::all_keys;
+pub(crate) use schemas::has_changed_public;
 
 /// The rows of a relation of `pg_catalog` that are not stored.
 pub(crate) fn rows(relation: &str, catalog: &Catalog, facts: &dyn ServerFacts) -> Vec<NamedRow> {
     match relation {
-        "pg_class" => tables::classes(catalog, facts),
-        "pg_attribute" => columns::attributes(catalog, facts),
+        "pg_class" => access::with_relation_owners(tables::classes(catalog, facts), (catalog, facts)),
+        "pg_attribute" => access::with_column_lists(columns::attributes(catalog, facts), (catalog, facts)),
         "pg_attrdef" => columns::defaults(catalog),
         "pg_constraint" => [keys::constraints(catalog), foreign_keys::constraints(catalog)].concat(),
         "pg_index" => keys::indexes(catalog),
-        "pg_namespace" => schemas::schemas(catalog),
+        "pg_namespace" => schemas::schemas(catalog, facts),
         "pg_sequence" => sequences::sequences(catalog),
         "pg_depend" => {
             let of_constraints = foreign_keys::dependencies(catalog);
             [sequences::dependencies(catalog), views::dependencies(catalog), of_constraints].concat()
         }
         "pg_init_privs" => initial_privileges::initial_privileges(facts),
-        "pg_type" => types::types(catalog),
+        "pg_type" => types::types(catalog, facts),
         "pg_enum" => types::labels(catalog),
         "pg_rewrite" => views::rules(catalog),
         "pg_description" => comments::descriptions(catalog),
         "pg_shdescription" => comments::shared_descriptions(catalog, facts),
-        "pg_authid" => roles::roles(facts),
-        "pg_database" => roles::databases(facts),
+        "pg_auth_members" => access::memberships(catalog),
+        "pg_authid" => roles::roles(catalog, facts),
+        "pg_database" => roles::databases(catalog, facts),
+        "pg_db_role_setting" => access::role_settings(catalog),
+        "pg_default_acl" => access::default_lists(catalog, facts),
         "pg_cursors" => cursors::cursors(facts),
         "pg_locks" => locks::locks(facts),
         "pg_prepared_statements" => prepared_statements::prepared_statements(facts),

@@ -1,9 +1,11 @@
 //! `pg_authid` and `pg_database`: the roles and the database of the server.
 
 use braid_sql::Value;
+use braid_storage::{AccessObject, Catalog, RoleAttributes, RoleId};
 
-use crate::named_row::{NamedRow, letter, oid, text, yes};
-use crate::object_ids::{BOOTSTRAP_ROLE_ID, DEFAULT_TABLESPACE_ID};
+use super::access::put_owner;
+use crate::named_row::{NamedRow, letter, oid, optional_text, text, yes};
+use crate::object_ids::DEFAULT_TABLESPACE_ID;
 use crate::server_facts::{Role, ServerFacts};
 
 /// PostgreSQL's number of UTF-8.
@@ -11,32 +13,37 @@ const UTF8: i32 = 6;
 /// The locale of all comparisons.
 const LOCALE: &str = "C";
 
-/// The roles that are not PostgreSQL's own. Passwords are not shown.
-pub(super) fn roles(facts: &dyn ServerFacts) -> Vec<NamedRow> {
+/// The roles that are not PostgreSQL's own. Those that are beside the bootstrap superuser are stored.
+pub(super) fn roles(catalog: &Catalog, facts: &dyn ServerFacts) -> Vec<NamedRow> {
     let row = |role: Role| {
+        let known = catalog.access().role(RoleId(role.id));
+        let attributes = known.map_or(RoleAttributes::ALL, |known| known.attributes);
+        let password = known.and_then(|known| known.password.as_deref());
+        let valid_until = known.and_then(|known| known.valid_until_us);
         vec![
             ("oid", oid(role.id)),
             ("rolname", text(&role.name)),
-            ("rolsuper", Value::Bool(role.is_superuser)),
-            ("rolinherit", yes()),
-            ("rolcreaterole", Value::Bool(role.is_superuser)),
-            ("rolcreatedb", Value::Bool(role.is_superuser)),
-            ("rolcanlogin", yes()),
-            ("rolreplication", Value::Bool(role.is_superuser)),
-            ("rolbypassrls", Value::Bool(role.is_superuser)),
-            ("rolconnlimit", Value::Int4(-1)),
+            ("rolsuper", Value::Bool(attributes.is_superuser)),
+            ("rolinherit", Value::Bool(attributes.inherits)),
+            ("rolcreaterole", Value::Bool(attributes.creates_roles)),
+            ("rolcreatedb", Value::Bool(attributes.creates_databases)),
+            ("rolcanlogin", Value::Bool(attributes.can_log_in)),
+            ("rolreplication", Value::Bool(attributes.replicates)),
+            ("rolbypassrls", Value::Bool(attributes.bypasses_row_security)),
+            ("rolconnlimit", Value::Int4(known.map_or(-1, |known| known.connection_limit))),
+            ("rolpassword", optional_text(password)),
+            ("rolvaliduntil", valid_until.map_or(Value::Null, Value::TimestampTz)),
         ]
     };
     facts.roles().into_iter().map(row).collect()
 }
 
 /// The database.
-pub(super) fn databases(facts: &dyn ServerFacts) -> Vec<NamedRow> {
+pub(super) fn databases(catalog: &Catalog, facts: &dyn ServerFacts) -> Vec<NamedRow> {
     let database = facts.database();
-    vec![vec![
+    let mut row = vec![
         ("oid", oid(database.id)),
         ("datname", text(&database.name)),
-        ("datdba", oid(BOOTSTRAP_ROLE_ID)),
         ("encoding", Value::Int4(UTF8)),
         ("datlocprovider", letter(b'c')),
         ("datallowconn", yes()),
@@ -44,5 +51,7 @@ pub(super) fn databases(facts: &dyn ServerFacts) -> Vec<NamedRow> {
         ("dattablespace", oid(DEFAULT_TABLESPACE_ID)),
         ("datcollate", text(LOCALE)),
         ("datctype", text(LOCALE)),
-    ]]
+    ];
+    put_owner(&mut row, (catalog, facts), AccessObject::Database, ("datdba", "datacl"));
+    vec![row]
 }

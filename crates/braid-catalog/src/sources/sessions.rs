@@ -5,10 +5,21 @@ use braid_sql::Value;
 use crate::named_row::{NamedRow, oid, text};
 use crate::server_facts::{ServerFacts, Session};
 
-/// All sessions. Addresses of clients are not shown.
+/// All sessions. Addresses of clients are not shown, and of hidden ones only whose they are.
 pub(super) fn sessions(facts: &dyn ServerFacts) -> Vec<NamedRow> {
     let database = facts.database();
     let row = |session: Session| {
+        if session.is_hidden {
+            return vec![
+                ("datid", oid(database.id)),
+                ("datname", text(&database.name)),
+                ("pid", Value::Int4(session.id)),
+                ("usesysid", oid(session.role_id)),
+                ("usename", text(&session.role_name)),
+                ("application_name", text(&session.application_name)),
+                ("query", text("<insufficient privilege>")),
+            ];
+        }
         vec![
             ("datid", oid(database.id)),
             ("datname", text(&database.name)),

@@ -2,10 +2,12 @@
 
 use braid_base::{EnumLabel, EnumType};
 use braid_sql::Value;
-use braid_storage::Catalog;
+use braid_storage::{AccessObject, Catalog};
 
+use super::access::put_owner;
 use crate::named_row::{NamedRow, letter, oid, text, yes};
-use crate::object_ids::{BOOTSTRAP_ROLE_ID, PUBLIC_NAMESPACE_ID};
+use crate::object_ids::PUBLIC_NAMESPACE_ID;
+use crate::server_facts::ServerFacts;
 
 /// The functions of a type, by the columns that name them.
 type Functions = [(&'static str, u32); 5];
@@ -22,8 +24,18 @@ const OF_ARRAYS: Functions =
 const ARRAY_ANALYZE: u32 = 3816;
 
 /// All enumerated types, each with its array type behind it.
-pub(super) fn types(catalog: &Catalog) -> Vec<NamedRow> {
-    catalog.enum_types().flat_map(|known| [enumerated(&known.definition), arrays(&known.definition)]).collect()
+pub(super) fn types(catalog: &Catalog, facts: &dyn ServerFacts) -> Vec<NamedRow> {
+    let owned = |mut row: NamedRow, oid: u32, list: bool| {
+        put_owner(&mut row, (catalog, facts), AccessObject::Type(oid), ("typowner", "typacl"));
+        // An array type has the privileges of its element type, and no list.
+        row.retain(|(column, _)| list || *column != "typacl");
+        row
+    };
+    let rows = catalog.enum_types().map(|known| &known.definition).flat_map(|definition| {
+        let oid = definition.oid;
+        [owned(enumerated(definition), oid, true), owned(arrays(definition), oid, false)]
+    });
+    rows.collect()
 }
 
 fn enumerated(definition: &EnumType) -> NamedRow {
@@ -57,7 +69,6 @@ fn common(id: u32, name: &str, functions: Functions) -> NamedRow {
         ("oid", oid(id)),
         ("typname", text(name)),
         ("typnamespace", oid(PUBLIC_NAMESPACE_ID)),
-        ("typowner", oid(BOOTSTRAP_ROLE_ID)),
         ("typisdefined", yes()),
         ("typdelim", letter(b',')),
         ("typalign", letter(b'i')),

@@ -1,6 +1,5 @@
 //! Functions over the system relations, in calls as clients write them.
 
-use braid_catalog::Snapshot;
 use braid_catalog::functions::expand_calls;
 use braid_catalog::object_ids::{key_constraint_id, key_index_id, table_object_id};
 use braid_sql::Evaluation;
@@ -11,7 +10,7 @@ use braid_sql::testing::naive::rows_of;
 use sqlparser::dialect::PostgreSqlDialect;
 use sqlparser::parser::Parser;
 
-use crate::given_server::{GivenServer, user_catalog};
+use crate::given_server::user_catalog;
 use crate::view_rows::World;
 use crate::views::SystemTables;
 
@@ -32,7 +31,7 @@ fn answer(sql: &str, world: &World<'_>) -> (String, Vec<Option<String>>) {
 #[tokio::test]
 async fn functions_return_what_postgresql_returns() {
     let catalog = user_catalog().await;
-    let world = World::new(Snapshot { catalog: &catalog, facts: &GivenServer });
+    let world = World::new(&catalog);
     let id = catalog.table("every_type").unwrap().def.id;
     let (table, index, constraint) = (table_object_id(id), key_index_id(id), key_constraint_id(id));
     let check = |call: &str, expected: Option<&str>| {
@@ -82,7 +81,7 @@ async fn functions_return_what_postgresql_returns() {
 #[tokio::test]
 async fn arguments_mean_columns_around_the_call() {
     let catalog = user_catalog().await;
-    let world = World::new(Snapshot { catalog: &catalog, facts: &GivenServer });
+    let world = World::new(&catalog);
     let texts = |sql: &str| answer(sql, &world).1.into_iter().map(Option::unwrap).collect::<Vec<_>>();
     let visible = "SELECT relname FROM pg_class WHERE relkind = 'r' AND pg_table_is_visible(oid) ORDER BY 1";
     assert_eq!(texts(visible), ["every_type", "unkeyed"]);

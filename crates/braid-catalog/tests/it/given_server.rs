@@ -81,6 +81,7 @@ impl ServerFacts for GivenServer {
             wait: Some(("Lock", "advisory")),
             state: "active",
             query: Some("SELECT 1".to_owned()),
+            is_hidden: false,
         }]
     }
 }

@@ -3,6 +3,7 @@
 
 mod functions;
 mod given_server;
+mod named_session;
 mod names;
 mod references;
 mod user_tables;

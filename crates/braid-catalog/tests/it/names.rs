@@ -1,66 +1,14 @@
 //! Functions that look names up, with PostgreSQL 15's answers and errors for the same tables.
 
-use std::sync::Arc;
-
 use braid_catalog::object_ids::table_object_id;
-use braid_catalog::{CatalogNames, ServerFacts};
 use braid_sql::Evaluation;
-use braid_sql::SearchPath;
 use braid_sql::binder::Statement;
-use braid_sql::functions::{ObjectNames, SessionFacts};
-use braid_sql::input::time_zones::TimeZone;
 use braid_sql::tables::NoTables;
-use braid_sql::testing::FixedSession;
 use sqlparser::dialect::PostgreSqlDialect;
 use sqlparser::parser::Parser;
 
-use crate::given_server::{GivenServer, user_catalog};
-
-/// The session of user `postgres` in database `postgres`.
-#[derive(Debug)]
-struct NamedSession(Arc<CatalogNames>);
-
-impl SessionFacts for NamedSession {
-    fn zone(&self) -> TimeZone {
-        FixedSession.zone()
-    }
-
-    fn zone_name(&self) -> String {
-        FixedSession.zone_name()
-    }
-
-    fn transaction_us(&self) -> i64 {
-        FixedSession.transaction_us()
-    }
-
-    fn statement_us(&self) -> i64 {
-        FixedSession.statement_us()
-    }
-
-    fn clock_us(&self) -> i64 {
-        FixedSession.clock_us()
-    }
-
-    fn user(&self) -> String {
-        "postgres".to_owned()
-    }
-
-    fn database(&self) -> String {
-        "postgres".to_owned()
-    }
-
-    fn session_id(&self) -> i32 {
-        FixedSession.session_id()
-    }
-
-    fn setting(&self, name: &str) -> Option<String> {
-        FixedSession.setting(name)
-    }
-
-    fn objects(&self) -> Option<Arc<dyn ObjectNames>> {
-        Some(self.0.clone())
-    }
-}
+use crate::given_server::user_catalog;
+use crate::named_session::NamedSession;
 
 /// The text of an expression's value, `NULL`, or the SQLSTATE and the message of its error.
 fn answer(expression: &str, session: &NamedSession) -> String {
@@ -79,12 +27,7 @@ fn answer(expression: &str, session: &NamedSession) -> String {
 async fn check(cases: &[(&str, &str)]) {
     let catalog = user_catalog().await;
     let table = table_object_id(catalog.table("every_type").unwrap().def.id).to_string();
-    let session = NamedSession(Arc::new(CatalogNames {
-        catalog,
-        roles: GivenServer.roles(),
-        views: Vec::new(),
-        path: SearchPath::default(),
-    }));
+    let session = NamedSession::of(catalog);
     for (expression, expected) in cases {
         assert_eq!(answer(&expression.replace("$table", &table), &session), *expected, "{expression}");
     }
@@ -141,10 +84,22 @@ async fn the_sessions_user_has_all_privileges() {
         ("has_table_privilege('nope', 'x')", "42P01 relation \"nope\" does not exist"),
         ("has_table_privilege('nope', 'nope', 'x')", "42704 role \"nope\" does not exist"),
         ("has_table_privilege('every_type', 'select,')", "22023 unrecognized privilege type: \"\""),
+        ("has_table_privilege('pg_monitor', 'every_type', 'select')", "f"),
+        ("has_table_privilege('pg_read_all_data', 'every_type', 'select')", "t"),
+        ("has_table_privilege('pg_read_all_data', 'pg_authid', 'select')", "t"),
+        ("has_table_privilege('public', 'pg_class', 'select')", "t"),
+        ("has_table_privilege('public', 'pg_authid', 'select')", "f"),
+        ("has_column_privilege('pg_write_all_data', 'every_type', 'an_integer', 'update')", "t"),
+        ("has_column_privilege('every_type', 99::int2, 'update')", "NULL"),
         (
-            "has_table_privilege('pg_monitor', 'every_type', 'select')",
-            "0A000 privileges of other roles are not supported",
+            "has_column_privilege('every_type', 'nope', 'update')",
+            "42703 column \"nope\" of relation \"every_type\" does not exist",
         ),
+        ("has_function_privilege('pg_monitor', 'pg_ls_waldir()', 'execute')", "t"),
+        ("has_function_privilege('public', 'pg_ls_waldir()', 'execute')", "f"),
+        ("has_type_privilege('public', 'integer', 'usage')", "t"),
+        ("has_database_privilege('public', 5::oid, 'temp')", "t"),
+        ("has_database_privilege('public', 'postgres', 'create')", "f"),
         ("has_any_column_privilege('every_type', 'update')", "t"),
         ("has_any_column_privilege('every_type', 'delete')", "22023 unrecognized privilege type: \"delete\""),
         ("has_schema_privilege('public', ' usage ')", "t"),

@@ -13,7 +13,7 @@ mod subjects;
 
 use std::sync::Arc;
 
-use braid_storage::{AlteredRows, Catalog, TableDef};
+use braid_storage::{AlteredRows, Catalog, CommentSubject, TableDef};
 
 use crate::statement::{CommentObject, CommentStatement};
 use crate::statement_context::StatementContext;
@@ -48,6 +48,21 @@ pub(crate) async fn comment(context: &StatementContext, comment: &CommentStateme
 /// As [`comment`].
 pub(crate) fn check_object(context: &StatementContext, object: &CommentObject) -> Result<(), EngineError> {
     Subject::find(context, &context.snapshot(), object).map(drop)
+}
+
+/// What a statement names, where it has its comment in the catalog.
+///
+/// # Errors
+/// As [`comment`].
+pub(crate) fn subject_of(
+    context: &StatementContext,
+    snapshot: &Catalog,
+    object: &CommentObject,
+) -> Result<CommentSubject, EngineError> {
+    match Subject::find(context, snapshot, object)? {
+        Subject::Stored(subject) => Ok(subject),
+        Subject::Check(..) | Subject::OtherDatabase => Err(EngineError::internal("an object without a subject")),
+    }
 }
 
 /// Sets the comment on a check constraint, by its place in its table of these states.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use braid_catalog::object_ids::BOOTSTRAP_ROLE_ID;
 use braid_sql::functions::SessionFacts;
 use braid_sql::search_path::is_built_in;
-use braid_storage::{Catalog, CommentSubject, TableDef};
+use braid_storage::{Catalog, CommentSubject, RoleId, TableDef};
 use sqlparser::ast::{ArrayElemTypeDef, DataType, Ident, ObjectName};
 
 use super::commented_relations::{column, constraint, part_of_table, relation};
@@ -105,8 +105,8 @@ fn role(context: &StatementContext, name: &Ident) -> Result<CommentSubject, Engi
     let name = fold(name);
     let names = StatementFacts::of(context).objects();
     match names.and_then(|names| names.role_id(&name)) {
-        Some(BOOTSTRAP_ROLE_ID) => Ok(CommentSubject::Role(name)),
-        Some(_) => Err(of_system("roles")),
+        Some(role) if role != BOOTSTRAP_ROLE_ID && RoleId(role).is_built_in() => Err(of_system("roles")),
+        Some(_) => Ok(CommentSubject::Role(name)),
         None => Err(undefined("role", &name)),
     }
 }

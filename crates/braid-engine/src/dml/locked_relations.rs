@@ -5,9 +5,10 @@ use std::sync::Arc;
 use braid_sql::syntax::walk::{Tree, Walk};
 use braid_sql::syntax::{LockStrength, LockWait, LockingClause};
 use braid_sql::tables::{locked_table_schema, row_ids_name};
-use braid_storage::{Catalog, TableDef};
+use braid_storage::{Catalog, Privileges, TableDef};
 use sqlparser::ast::{Expr, Ident, JoinOperator, ObjectName, TableAlias, TableFactor, TableWithJoins};
 
+use crate::access::AccessCheck;
 use crate::names::fold;
 use crate::statement_context::StatementContext;
 use crate::table_names::{Named, named_table};
@@ -105,6 +106,10 @@ impl Names<'_> {
             _ => None,
         };
         let wanted: Vec<Option<LockedTable>> = wanted.into_iter().enumerate().map(locked_at).collect();
+        if let Some(access) = AccessCheck::now(self.context) {
+            let mut locked = wanted.iter().flatten();
+            locked.try_for_each(|locked| access.check_columns(&locked.def, &[], Privileges::UPDATE))?;
+        }
         for table in from {
             numbers.rename(table, &wanted);
         }

@@ -14,7 +14,9 @@ pub(super) async fn change_types<T: Send>(
     context: &StatementContext,
     change: impl FnOnce(&mut TypeChanges<'_>) -> Result<T, EngineError> + Send,
 ) -> Result<T, EngineError> {
-    match context.is_in_transaction() {
+    // What is created has an owner, once there are roles.
+    let has_owners = !context.snapshot().access().is_empty();
+    match context.is_in_transaction() || has_owners {
         true => context.change(|writes, view| writes.change_types(view, change)).await,
         false => to_the_end(context.database().store().change_types(change)).await,
     }

@@ -14,6 +14,7 @@ use braid_sql::tables::{TableColumn, TableEntry};
 use braid_sql::{SqlError, SqlType, Value};
 use braid_storage::SequenceDef;
 
+use crate::access::ReadRelation;
 use crate::system_views::SystemView;
 
 /// The number of the first of Braid's views. Those of stored tables have 32 bits.
@@ -94,6 +95,15 @@ fn entry_of_relation(relation: &SystemRelation) -> TableEntry {
         columns: columns.collect(),
         primary_key: Vec::new(),
     }
+}
+
+/// A computed table as a relation that a query reads; `None` if it is stored.
+pub(super) fn read_relation(table: u64, name: &str) -> Option<ReadRelation> {
+    Some(match computed(table)? {
+        Computed::View(_) => ReadRelation::Server(name.to_owned()),
+        Computed::Relation(relation) => ReadRelation::System(relation.id, relation.name),
+        Computed::Sequence(id) => ReadRelation::Sequence(id),
+    })
 }
 
 /// The text of a system relation that is a view.

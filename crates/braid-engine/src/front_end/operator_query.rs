@@ -19,10 +19,11 @@ use sqlparser::ast::Query;
 
 use super::returning::{ReturnedPlan, ReturningList};
 use super::session_facts::StatementFacts;
-use super::snapshot_tables::SnapshotTables;
+use super::snapshot_tables::{ChangedTable, SnapshotTables};
 use super::statement_tables::StatementTables;
 use super::view_sizes::ViewsSize;
 use super::{Described, is_brief};
+use crate::access::ReadCheck;
 use crate::bound_parameters::BoundParameters;
 use crate::deep_stack::on_deep_stack;
 use crate::interrupt::Interrupt;
@@ -129,11 +130,14 @@ pub(crate) async fn relation_text(
         let text = on_deep_stack(explained.size().expressions + views.expressions, || {
             let (facts, tables) = (StatementFacts::of(&context), SnapshotTables::of(&context));
             let (text, query) = source.of(&explained)?;
-            let mut binding = BoundStatement::new(text, &facts, &tables);
+            let reads = ReadCheck::of(&context, tables.snapshot());
+            let mut binding = BoundStatement::new(text, &facts, &tables).with_references();
             if let Some(types) = parameters.types() {
                 binding = binding.with_parameters(types);
             }
             let mut bound = binding.binder().whole_query(&query)?;
+            let read = tables.relations_read(binding.referenced(), ChangedTable::Read);
+            reads.map_or(Ok(()), |reads| reads.check(&read))?;
             bound.relation.put_parameters(&parameters.values);
             let mut columns = binding.into_columns();
             Ok::<_, SqlError>(rewritten(bound, &mut columns, &facts)?.relation.text(&columns, &facts))
@@ -165,12 +169,12 @@ async fn planned_uncounted(
     if is_brief(statement.origin(), statement.size()) && views.is_brief() {
         let constants = parameters.constants(Literals::InPlace(numerics));
         let planned = plan_here(|| Ok(plan_source(context, statement, &source, constants)))?;
-        return Ok(planned.map_err(NoPlan::into_error));
+        return Ok(planned.map_err(NoPlan::into_error).and_then(PlannedQuery::permitted));
     }
     let (size, statement, parameters) = (statement.size(), statement.clone(), parameters.clone());
     let work = async move |context: StatementContext| {
         let planned = plan_source(&context, &statement, &source, parameters.constants(Literals::InPlace(numerics)));
-        Ok(planned.map_err(NoPlan::into_error))
+        Ok(planned.map_err(NoPlan::into_error).and_then(PlannedQuery::permitted))
     };
     context.plan_apart(size, work).await
 }
@@ -245,6 +249,7 @@ pub(super) fn describe(
     let literals = Literals::InPlace(Numerics::Optimistic);
     let constants = Constants { parameter_types: Some(declared), parameter_values: &[], literals };
     let planned = plan_query(context, statement, constants).map_err(NoPlan::into_error)?;
+    // Whether it may run is asked when it runs.
     let PlannedQuery { query, parameter_types, tables, .. } = planned;
     let schema = ShownColumns::of(&query, &StatementFacts::of(context)).sent;
     let parameter_types = parameter_types.into_iter().map(ParameterType::of).collect();
@@ -293,6 +298,14 @@ impl QuerySource {
 }
 
 impl QuerySource {
+    /// What becomes of the table that the statement changes, whose columns the query reads to keep their values.
+    fn changed_table(&self) -> ChangedTable {
+        match (&self.stored_in, self.locking) {
+            (Some(_), None) => ChangedTable::LeftOut,
+            _ => ChangedTable::Read,
+        }
+    }
+
     /// How much views add to the query and to RETURNING.
     ///
     /// # Errors
@@ -370,6 +383,18 @@ pub(crate) struct PlannedQuery {
     pub tables: Vec<Arc<TableDef>>,
     /// RETURNING of the statement.
     pub returned: Option<ReturnedPlan>,
+    /// Whether the roles of the session may read what it reads.
+    pub access: Result<(), SqlError>,
+}
+
+impl PlannedQuery {
+    /// The same, if it may run.
+    ///
+    /// # Errors
+    /// 42501
+    pub fn permitted(self) -> Result<Self, SqlError> {
+        self.access.clone().map(|()| self)
+    }
 }
 
 /// The plan of a statement's query.
@@ -418,7 +443,11 @@ fn plan_over(
     let views = source.views(context, statement)?;
     on_deep_stack(statement.size().expressions + views.expressions, || {
         let (text, query) = source.of(statement)?;
+        let reads = ReadCheck::of(context, tables.snapshot());
         let mut binding = BoundStatement::new(text, &facts, tables).with_varying(varying);
+        if reads.is_some() {
+            binding = binding.with_references();
+        }
         if let Some(types) = constants.parameter_types {
             binding = binding.with_parameters(types);
         }
@@ -439,6 +468,8 @@ fn plan_over(
             true => binding.parameter_types_of_part(),
             false => binding.parameter_types()?,
         };
+        let access = reads
+            .map_or(Ok(()), |reads| reads.check(&tables.relations_read(binding.referenced(), source.changed_table())));
         let mut values = constants.parameter_values.to_vec();
         if matches!(constants.literals, Literals::InPlace(_)) {
             values.resize(parameter_types.len().max(values.len()), Some(Value::Null));
@@ -468,7 +499,7 @@ fn plan_over(
             }
             _ => None,
         };
-        Ok(PlannedQuery { query, literal_inputs, parameter_types, tables: Vec::new(), returned })
+        Ok(PlannedQuery { query, literal_inputs, parameter_types, tables: Vec::new(), returned, access })
     })
 }
 

@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
-use braid_catalog::object_ids::{BOOTSTRAP_ROLE_ID, table_object_id};
+use braid_catalog::object_ids::table_object_id;
+use braid_catalog::privileges::Roles;
 use braid_catalog::{
     CatalogNames, Cursor, Database, Lock, LockTarget, PreparedStatement, Role, ServerFacts, ServerView, Session,
     Setting,
 };
 use braid_sql::functions::advisory::AdvisoryKey;
+use braid_storage::RoleId;
 
 use super::computed_tables::columns_of;
 use crate::named_cursors::NamedCursor;
@@ -29,7 +31,17 @@ impl ServerFacts for StatementServer {
     }
 
     fn roles(&self) -> Vec<Role> {
-        vec![Role { id: BOOTSTRAP_ROLE_ID, name: self.0.user().to_owned(), is_superuser: true }]
+        let snapshot = self.0.snapshot();
+        let access = snapshot.access();
+        let unnamed = access.role(RoleId::BOOTSTRAP).is_none();
+        let bootstrap =
+            unnamed.then(|| Role { id: RoleId::BOOTSTRAP.0, name: self.0.login_name().to_owned(), is_superuser: true });
+        let known = access.roles().map(|role| Role {
+            id: role.id.0,
+            name: role.name.clone(),
+            is_superuser: role.attributes.is_superuser,
+        });
+        bootstrap.into_iter().chain(known).collect()
     }
 
     fn settings(&self) -> Vec<Setting> {
@@ -77,7 +89,16 @@ impl ServerFacts for StatementServer {
             })
         };
         let shown = self.0.database().sessions().all().into_iter().map(|session| session.shown());
-        shown.map(|session| Session { wait: waits_for(session.id).or(session.wait), ..session }).collect()
+        let (snapshot, asking) = (self.0.snapshot(), self.0.current_role());
+        let roles = Roles::of(snapshot.access());
+        let sees_all = roles.has_privileges_of(asking, Roles::READ_ALL_STATS);
+        let is_hidden = |role: u32| !sees_all && !roles.has_privileges_of(asking, RoleId(role));
+        let session = |session: Session| Session {
+            wait: waits_for(session.id).or(session.wait),
+            is_hidden: is_hidden(session.role_id),
+            ..session
+        };
+        shown.map(session).collect()
     }
 
     fn locks(&self) -> Vec<Lock> {

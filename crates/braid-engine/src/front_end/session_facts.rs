@@ -13,7 +13,7 @@ use braid_sql::input::time_zones::TimeZone;
 
 use super::server_facts::names_of;
 use crate::clock::{Instants, read_clock_us};
-use crate::settings::{ProvidedValues, SettingValues};
+use crate::settings::{Identity, ProvidedValues, SettingValues};
 use crate::statement_context::StatementContext;
 
 /// The session of a statement, with the instants at which it began.
@@ -35,7 +35,7 @@ impl<'a> StatementFacts<'a> {
             zone: settings.zone(),
             settings,
             provided: self.context.provided_values(),
-            user: self.context.user().to_owned(),
+            identity: self.context.identity(),
             database: self.context.database_name().to_owned(),
             session_id: self.context.session_id(),
             path: self.context.search_path(),
@@ -81,7 +81,11 @@ impl SessionFacts for StatementFacts<'_> {
     }
 
     fn user(&self) -> String {
-        self.context.user().to_owned()
+        self.context.current_user()
+    }
+
+    fn session_user(&self) -> String {
+        self.context.identity().session_user
     }
 
     fn database(&self) -> String {
@@ -142,7 +146,7 @@ pub(crate) struct KeptFacts {
     zone: TimeZone,
     settings: SettingValues,
     provided: ProvidedValues,
-    user: String,
+    identity: Identity,
     database: String,
     session_id: i32,
     path: SearchPath,
@@ -174,7 +178,11 @@ impl SessionFacts for KeptFacts {
     }
 
     fn user(&self) -> String {
-        self.user.clone()
+        self.identity.current_user.clone()
+    }
+
+    fn session_user(&self) -> String {
+        self.identity.session_user.clone()
     }
 
     fn database(&self) -> String {
@@ -186,7 +194,7 @@ impl SessionFacts for KeptFacts {
     }
 
     fn setting(&self, name: &str) -> Option<String> {
-        self.settings.shown_by_name(name, &self.provided, &self.user)
+        self.settings.shown_by_name(name, &self.provided, &self.identity)
     }
 
     fn search_path(&self) -> SearchPath {

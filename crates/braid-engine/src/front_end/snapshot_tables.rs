@@ -13,6 +13,7 @@ use braid_exec::scan::table_source::TableSource;
 use braid_plan::lowering::StoredTables;
 use braid_plan::values::Form;
 use braid_scan::ScanSpec;
+use braid_sql::binder::Referenced;
 use braid_sql::tables::{TableColumn, TableEntry, Tables, View};
 use braid_sql::{SqlError, Value};
 use braid_storage::{Catalog, ColumnType, TableDef};
@@ -21,13 +22,23 @@ use parking_lot::Mutex;
 use super::computed_tables;
 use super::server_facts::StatementServer;
 use super::statement_tables::StatementTables;
-use super::view_tables::{REFRESHED_SCHEMA, check_populated, entry_of_refreshed, entry_of_view};
+use super::view_tables::{REFRESHED_SCHEMA, check_populated, entry_of_refreshed, entry_of_view, refreshed_view};
 use braid_sql::tables::{RETURNED_ROWS, schema_of_identified_table};
 
+use crate::access::ReadRelation;
 use crate::error_mapping::sql_error;
 use crate::rows::KeptTable;
 use crate::statement_context::StatementContext;
 use braid_catalog::column_types::sql_type_of;
+
+/// What becomes of the table that a statement changes where it is asked what its query reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ChangedTable {
+    /// It is read like any other.
+    Read,
+    /// It is left out: the query reads its columns to keep their values.
+    LeftOut,
+}
 
 /// The computed tables, and those of users in one snapshot.
 #[derive(Clone)]
@@ -71,7 +82,7 @@ impl SnapshotTables {
         let identified = schema_of_identified_table(schema).map(SchemaId);
         let of_users = match identified {
             Some(id) => Some(id),
-            None => self.context.schema_of_users(&self.snapshot, schema).map_err(sql_error)?,
+            None => self.context.usable_schema(&self.snapshot, schema).map_err(sql_error)?,
         };
         if let Some(id) = of_users {
             let Some(version) = self.snapshot.table_in(id, name) else {
@@ -121,6 +132,35 @@ impl SnapshotTables {
             self.snapshot.schema_name(schema).unwrap_or_default(),
             &known.definition,
         )))
+    }
+
+    /// The relations of users and of the system that a query names, with the columns that it reads.
+    pub fn relations_read(&self, referenced: Vec<Referenced>, changed: ChangedTable) -> Vec<ReadRelation> {
+        let is_left_out = |named: &Referenced| {
+            let is_changed = named.schema.as_deref().is_some_and(|schema| schema_of_identified_table(schema).is_some());
+            is_changed && changed == ChangedTable::LeftOut
+        };
+        let named = referenced.into_iter().filter(|named| !is_left_out(named));
+        named.filter_map(|named| self.relation_read(&named)).collect()
+    }
+
+    /// `None` for what the statement has for itself.
+    fn relation_read(&self, named: &Referenced) -> Option<ReadRelation> {
+        let table = named.table.id;
+        if let Some(view) = refreshed_view(table) {
+            return Some(ReadRelation::Refreshed(view));
+        }
+        let Some(id) = u32::try_from(table).ok().map(TableId) else {
+            return computed_tables::read_relation(table, &named.name);
+        };
+        let def = self.snapshot.by_id(id).map(|version| &version.def);
+        let places = named.is_read.iter().enumerate().filter(|(_, is_read)| **is_read).map(|(at, _)| at);
+        // The identity of a row is none of the columns.
+        let columns = places.filter_map(|at| match def {
+            Some(def) => def.columns.get(at).map(|column| column.id),
+            None => Some(ColumnId(at as u16)),
+        });
+        Some(ReadRelation::Stored(id, columns.collect()))
     }
 
     /// The tables that were found so far.

@@ -190,6 +190,10 @@ impl SessionFacts for NotingSession<'_> {
         self.session.user()
     }
 
+    fn session_user(&self) -> String {
+        self.session.session_user()
+    }
+
     fn database(&self) -> String {
         self.session.database()
     }

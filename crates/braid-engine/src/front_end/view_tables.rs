@@ -114,6 +114,11 @@ pub(super) fn entry_of_refreshed(catalog: &Catalog, view: &ViewDef) -> TableEntr
     TableEntry { id: FIRST_REFRESHED + entry.id, ..entry }
 }
 
+/// The materialized view whose query a number means.
+pub(super) fn refreshed_view(table: u64) -> Option<TableId> {
+    table.checked_sub(FIRST_REFRESHED).and_then(|id| u32::try_from(id).ok()).map(TableId)
+}
+
 /// Fails for the table of a materialized view that has no rows yet.
 pub(super) fn check_populated(catalog: &Catalog, table: TableId) -> Result<(), SqlError> {
     match catalog.view_by_id(table) {

@@ -11,6 +11,7 @@ use super::answer::answer;
 use super::constants::constants_of;
 use super::description::has_parameters;
 use super::template_planner::{NoTemplate, plan_template};
+use crate::access::ReadCheck;
 use crate::bound_parameters::BoundParameters;
 use crate::front_end::{StatementFacts, outcome, unless_too_narrow};
 use crate::interrupt::Interrupt;
@@ -154,6 +155,7 @@ pub(super) fn key(
     if snapshot.schemas_changed() > 0 {
         key.push_str(&format!("\0schemas of {}", snapshot.schemas_changed()));
     }
+    key.push_str(&role_in_key(context, &snapshot));
     // What names of types and labels mean.
     if snapshot.enum_types().len() > 0 {
         key.push_str(&format!("\0types of {}", snapshot.types_changed()));
@@ -163,6 +165,14 @@ pub(super) fn key(
         key.push_str(&format!("\0views of {}", snapshot.views_changed()));
     }
     Ok(key)
+}
+
+/// Whose privileges a plan was checked for, and in which state of them; nothing where all roles may read everything.
+fn role_in_key(context: &StatementContext, snapshot: &Catalog) -> String {
+    match ReadCheck::of(context, snapshot) {
+        None => String::new(),
+        Some(_) => format!("\0{:?} of {}", context.current_role(), snapshot.access_changed()),
+    }
 }
 
 /// The schemas of a session's search path in a key; nothing for those of the default. In other paths a new table can hide one that a name

@@ -74,6 +74,7 @@ pub(super) fn plan_template(
             Ok(planned) if planned.query.parameters.iter().any(|parameter| parameter.expression.may_take_long()) => {
                 return Err("its constants may take long to compute".into());
             }
+            Ok(PlannedQuery { access: Err(error), .. }) => return Err(error.message().into()),
             Ok(planned) if reads_temporary(context, &planned) => return Err("it reads a temporary table".into()),
             Ok(planned) => return Ok(template(context, planned, scanned, general)),
             Err(NoPlan::ValueMatters(number)) => match number.checked_sub(types.len()) {

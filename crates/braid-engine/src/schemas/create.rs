@@ -1,12 +1,14 @@
 //! CREATE SCHEMA.
 
 use braid_sql::search_path::is_built_in;
-use braid_storage::StoreError;
-use sqlparser::ast::{Ident, SchemaName, Statement};
+use braid_storage::{AccessObject, StoreError};
+use sqlparser::ast::{SchemaName, Statement};
 
 use super::{check_name, schema_name};
-use crate::names::fold;
+use crate::named_roles::{check_may_give_to, role_of};
 use crate::notices::Notice;
+use crate::owners::give;
+use crate::statement::RoleName;
 use crate::statement_context::StatementContext;
 use crate::{EngineError, Outcome, SqlState};
 
@@ -32,11 +34,16 @@ pub(crate) async fn create_schema(
 ) -> Result<Outcome, EngineError> {
     let name = match written {
         SchemaName::Simple(name) => schema_name(name)?,
-        SchemaName::UnnamedAuthorization(role) => role_name(context, role)?,
-        SchemaName::NamedAuthorization(name, role) => {
-            role_name(context, role)?;
-            schema_name(name)?
+        // It is called like the role.
+        SchemaName::UnnamedAuthorization(role) => {
+            let snapshot = context.snapshot();
+            context.role_name_in(&snapshot, role_of(context, &snapshot, &RoleName::of(role))?)
         }
+        SchemaName::NamedAuthorization(name, _) => schema_name(name)?,
+    };
+    let owner = match written {
+        SchemaName::Simple(_) => None,
+        SchemaName::UnnamedAuthorization(role) | SchemaName::NamedAuthorization(_, role) => Some(RoleName::of(role)),
     };
     check_name(&name)?;
     let is_there = is_built_in(&name) || context.snapshot().schema_named(&name).is_some();
@@ -48,20 +55,22 @@ pub(crate) async fn create_schema(
     if is_there {
         return Err(StoreError::SchemaExists { schema: name }.into());
     }
-    match context.change(|writes, view| writes.create_schema(view, &name)).await {
+    let created = context.change(|writes, view| {
+        let owner = owner.map(|owner| role_of(context, view, &owner)).transpose()?;
+        if let Some(owner) = owner {
+            check_may_give_to(context, view, owner)?;
+        }
+        let id = writes.create_schema(view, &name)?;
+        context.own_new_objects(writes, view);
+        if let Some(owner) = owner {
+            give(writes, view, AccessObject::Schema(id), (context.current_role(), owner));
+        }
+        Ok::<_, EngineError>(())
+    });
+    match created.await {
         // Another session has created it meanwhile.
         Err(error) if if_not_exists && error.state() == SqlState::DuplicateSchema => {}
         created => drop(created?),
     }
     Ok(Outcome::done("CREATE SCHEMA"))
-}
-
-/// The name of the role that is to own a schema: the session's user, as there is no other.
-fn role_name(context: &StatementContext, role: &Ident) -> Result<String, EngineError> {
-    let name = fold(role);
-    let is_current = role.quote_style.is_none() && ["current_user", "current_role", "session_user"].contains(&&*name);
-    if is_current || name == context.user() {
-        return Ok(context.user().to_owned());
-    }
-    Err(EngineError::new(SqlState::UndefinedObject, format!("role \"{name}\" does not exist")))
 }

@@ -3,7 +3,7 @@
 use sqlparser::ast::DiscardObject;
 
 use crate::notifications::ChannelChange;
-use crate::settings::SettingValues;
+use crate::settings::{Scope, SettingValues};
 use crate::statement_context::StatementContext;
 use crate::{EngineError, Outcome, SqlState, Statement, TransactionStatus};
 
@@ -42,6 +42,7 @@ async fn discard_all(context: &StatementContext, statement: &Statement) -> Resul
         return outside("be executed within a pipeline");
     }
     context.drop_temporary().await?;
+    context.authorize_session(None, Scope::Session)?;
     context.change_settings(SettingValues::reset_all);
     context.named_statements().clear();
     context.sequences().forget();

@@ -46,16 +46,17 @@ pub(crate) fn set(context: &StatementContext, set: &Set) -> Result<Outcome, Engi
         Set::SetTransaction { modes, snapshot: None, session: false } => set_transaction(context, modes)?,
         Set::SetTransaction { modes, snapshot: None, session: true } => set_default_transaction(context, modes)?,
         Set::SetRole { context_modifier, role_name } => {
-            let scope = match context_modifier {
-                Some(ContextModifier::Local) => Scope::Local,
-                _ => Scope::Session,
-            };
+            let scope = context_modifier.as_ref().map_or(Scope::Session, scope_of);
             let role = role_name.as_ref().map_or_else(|| "none".to_owned(), fold);
             context.assign_setting("role", Some(&role), scope)?;
         }
         Set::SetSessionAuthorization(authorization) => match &authorization.kind {
-            SetSessionAuthorizationParamKind::Default => {}
-            SetSessionAuthorizationParamKind::User(name) => context.check_own_role(&fold(name))?,
+            SetSessionAuthorizationParamKind::Default => {
+                context.authorize_session(None, scope_of(&authorization.scope))?
+            }
+            SetSessionAuthorizationParamKind::User(name) => {
+                context.authorize_session(Some(&fold(name)), scope_of(&authorization.scope))?;
+            }
         },
         other => return Err(EngineError::unsupported(format!("{other} is not supported"))),
     }
@@ -69,6 +70,13 @@ pub(crate) fn reset(context: &StatementContext, reset: &Reset) -> Result<Outcome
         Reset::ConfigurationParameter(name) => context.reset_setting(&name_of(name))?,
     }
     Ok(Outcome::done("RESET"))
+}
+
+fn scope_of(modifier: &ContextModifier) -> Scope {
+    match modifier {
+        ContextModifier::Local => Scope::Local,
+        ContextModifier::Session | ContextModifier::Global => Scope::Session,
+    }
 }
 
 fn name_of(name: &ObjectName) -> String {

@@ -18,5 +18,5 @@ mod values;
 
 pub(crate) use definition::{Definition, Domain, Report};
 pub(crate) use list::{DEFINITIONS, SettingName, definition, setting_name, unknown_setting};
-pub(crate) use shown::ProvidedValues;
+pub(crate) use shown::{Identity, ProvidedValues};
 pub(crate) use values::{Scope, SettingValues};

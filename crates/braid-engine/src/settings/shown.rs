@@ -16,17 +16,37 @@ pub(crate) struct ProvidedValues {
     pub target_partitions: usize,
 }
 
+/// The names of a session's roles, for SHOW and for functions.
+#[derive(Clone, Debug)]
+pub(crate) struct Identity {
+    /// The role whose privileges count: `current_user`.
+    pub current_user: String,
+    /// The session's role: `session_user`.
+    pub session_user: String,
+    /// Whether SET ROLE has taken another role.
+    pub is_role_set: bool,
+    /// Whether the current role is a superuser.
+    pub is_superuser: bool,
+}
+
 impl SettingValues {
     /// The value that SHOW prints of a name; `None` for an unknown one.
-    pub fn shown_by_name(&self, name: &str, provided: &ProvidedValues, user: &str) -> Option<String> {
+    pub fn shown_by_name(&self, name: &str, provided: &ProvidedValues, identity: &Identity) -> Option<String> {
         match setting_name(name).ok()? {
-            SettingName::Known(definition) => Some(self.shown(definition, provided, user)),
+            SettingName::Known(definition) => Some(self.shown(definition, provided, identity)),
             SettingName::Custom(name) => self.custom(&name).map(str::to_owned),
         }
     }
 
     /// The value that SHOW prints. The database or the session provides some defaults.
-    pub fn shown(&self, definition: &Definition, provided: &ProvidedValues, user: &str) -> String {
+    pub fn shown(&self, definition: &Definition, provided: &ProvidedValues, identity: &Identity) -> String {
+        match definition.name {
+            "is_superuser" => return if identity.is_superuser { "on" } else { "off" }.to_owned(),
+            "role" if identity.is_role_set => return identity.current_user.clone(),
+            "role" => return "none".to_owned(),
+            "session_authorization" => return identity.session_user.clone(),
+            _ => {}
+        }
         if let Some(value) = self.get(definition.name) {
             return value.to_owned();
         }
@@ -35,7 +55,6 @@ impl SettingValues {
             "braid.scan_policy" => provided.scan_policy.to_string(),
             "braid.query_memory" => provided.query_memory.to_string(),
             "braid.target_partitions" => provided.target_partitions.to_string(),
-            "session_authorization" => user.to_owned(),
             "transaction_deferrable" => default("default_transaction_deferrable"),
             "transaction_isolation" => default("default_transaction_isolation"),
             "transaction_read_only" => default("default_transaction_read_only"),

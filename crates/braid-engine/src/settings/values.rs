@@ -14,6 +14,9 @@ use crate::input::datetime::utc;
 /// The values that differ from the defaults, by the setting's name. Shared until one is set: each statement looks at them.
 type Overrides = Arc<BTreeMap<Cow<'static, str>, String>>;
 
+/// The settings that are the session's roles.
+const ROLES: [&str; 2] = ["role", "session_authorization"];
+
 /// The scope of a SET.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Scope {
@@ -27,6 +30,8 @@ pub(crate) enum Scope {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SettingValues {
     current: Overrides,
+    /// The values that the session begins with, of its role.
+    defaults: Overrides,
     block: Option<Block>,
     /// The names of customized options that were set once. They stay known, with an empty text for a value.
     custom: Arc<BTreeSet<String>>,
@@ -40,9 +45,17 @@ struct Block {
 }
 
 impl SettingValues {
+    /// The settings of a session that begins with these values.
+    pub fn with_defaults(defaults: impl IntoIterator<Item = (String, String)>) -> Self {
+        let defaults: BTreeMap<Cow<'static, str>, String> =
+            defaults.into_iter().map(|(name, value)| (Cow::Owned(name), value)).collect();
+        let custom = defaults.keys().filter(|name| name.contains('.')).map(|name| name.to_string()).collect();
+        Self { defaults: Arc::new(defaults), custom: Arc::new(custom), ..Self::default() }
+    }
+
     /// The value that was set; `None` for the default. `name` is the definition's.
     pub fn get(&self, name: &str) -> Option<&str> {
-        self.current.get(name).map(String::as_str)
+        self.current.get(name).or_else(|| self.defaults.get(name)).map(String::as_str)
     }
 
     /// The value of a customized option; `None` for one that was never set.
@@ -91,11 +104,16 @@ impl SettingValues {
         }
     }
 
-    /// Resets all settings to their defaults.
+    /// Resets all settings to their defaults, but for the session's roles.
     pub fn reset_all(&mut self) {
-        self.current = Overrides::default();
+        let is_kept = |name: &Cow<'static, str>| ROLES.contains(&&**name);
+        let kept = |values: &Overrides| -> Overrides {
+            let kept = values.iter().filter(|(name, _)| is_kept(name));
+            Arc::new(kept.map(|(name, value)| (name.clone(), value.clone())).collect())
+        };
+        self.current = kept(&self.current);
         if let Some(block) = &mut self.block {
-            block.if_committed = Overrides::default();
+            block.if_committed = kept(&block.if_committed);
         }
     }
 

@@ -6,10 +6,12 @@ use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
-use super::comment_statement::CommentStatement;
+use super::comment_statement::{CommentStatement, consume_words};
 use super::constraint_statement::ConstraintStatement;
 use super::copy_statement::{CopyStatement, CopySubject};
+use super::default_privileges_statement::DefaultPrivilegesStatement;
 use super::do_statement::DoStatement;
+use super::grant_statement::GrantStatement;
 use super::kind::has_changes_in_with;
 use super::locking_queries::{in_with, locks_rows};
 use super::maintenance_statement::MaintenanceStatement;
@@ -17,6 +19,7 @@ use super::merge_statement::parse_merge;
 use super::object_statement::ObjectStatement;
 use super::prepare_statement::{PrepareStatement, parse_execute};
 use super::relation_names::RelationNames;
+use super::role_statement::RoleStatement;
 use super::sequence_statement::SequenceStatement;
 use super::storage_statement::StorageStatement;
 use super::table_of_rows::{CreateTableOfExecution, select_into};
@@ -56,6 +59,12 @@ pub(crate) enum Command {
     Storage(StorageStatement),
     /// DO, as read here.
     Do(DoStatement),
+    /// A statement about roles, as read here.
+    Role(RoleStatement),
+    /// GRANT or REVOKE, as read here.
+    Grant(GrantStatement),
+    /// ALTER DEFAULT PRIVILEGES, as read here.
+    DefaultPrivileges(DefaultPrivilegesStatement),
 }
 
 impl Command {
@@ -89,6 +98,19 @@ impl Command {
                 parser.next_token();
                 let chain = parser.parse_commit_rollback_chain()?;
                 Ok(Self::Sql(ast::Statement::Rollback { chain, savepoint: None }))
+            }
+            Keyword::RESET if consume_words(parser, "reset session authorization") => {
+                let name = ast::ObjectName::from(vec![ast::Ident::new("session_authorization")]);
+                let reset = ast::Reset::ConfigurationParameter(name);
+                Ok(Self::Sql(ast::Statement::Reset(ast::ResetStatement { reset })))
+            }
+            Keyword::GRANT | Keyword::REVOKE => GrantStatement::parse(parser).map(Self::Grant),
+            // REASSIGN is no word of the parser.
+            Keyword::CREATE | Keyword::ALTER | Keyword::DROP | Keyword::NoKeyword if RoleStatement::begins(parser) => {
+                RoleStatement::parse(parser).map(Self::Role)
+            }
+            Keyword::ALTER if let Some(statement) = DefaultPrivilegesStatement::parse(parser)? => {
+                Ok(Self::DefaultPrivileges(statement))
             }
             Keyword::ALTER if let Some(storage) = StorageStatement::parse(parser)? => Ok(Self::Storage(storage)),
             Keyword::ALTER if let Some(object) = ObjectStatement::parse(parser)? => Ok(Self::Object(object)),
@@ -189,6 +211,7 @@ impl Command {
             Self::Copy(_) | Self::Prepare(_) | Self::Sequence(_) | Self::View(_) => {}
             Self::Maintenance(_) | Self::Constraint(_) | Self::Comment(_) | Self::Object(_) | Self::Do(_) => {}
             Self::Transaction(_) | Self::Storage(_) => {}
+            Self::Role(_) | Self::Grant(_) | Self::DefaultPrivileges(_) => {}
         }
     }
 
@@ -202,6 +225,7 @@ impl Command {
             Self::View(ViewStatement::Create(CreateView { query, .. })) => StatementSize::of(&**query),
             Self::Copy(_) | Self::Sequence(_) | Self::View(_) | Self::Do(_) => StatementSize::default(),
             Self::Transaction(_) | Self::Storage(_) => StatementSize::default(),
+            Self::Role(_) | Self::Grant(_) | Self::DefaultPrivileges(_) => StatementSize::default(),
             Self::Maintenance(_) | Self::Constraint(_) | Self::Comment(_) | Self::Object(_) => StatementSize::default(),
             Self::Prepare(prepare) => {
                 prepare.prepared.as_deref().map_or_else(StatementSize::default, |tree| StatementSize::of(tree))

@@ -151,13 +151,21 @@ impl CommentObject {
 /// A string, or NULL.
 fn parse_text(parser: &mut Parser<'_>) -> Result<Option<String>, ParserError> {
     let next = parser.next_token();
-    match next.token {
-        Token::SingleQuotedString(text) | Token::EscapedStringLiteral(text) | Token::UnicodeStringLiteral(text) => {
-            Ok(Some(text))
-        }
-        Token::DollarQuotedString(quoted) => Ok(Some(quoted.value)),
-        Token::Word(ref word) if word.quote_style.is_none() && word.keyword == Keyword::NULL => Ok(None),
+    match (string_of(&next.token), &next.token) {
+        (Some(text), _) => Ok(Some(text)),
+        (None, Token::Word(word)) if word.quote_style.is_none() && word.keyword == Keyword::NULL => Ok(None),
         _ => parser.expected("a string or NULL", next),
+    }
+}
+
+/// The text of a string of any form.
+pub(super) fn string_of(token: &Token) -> Option<String> {
+    match token {
+        Token::SingleQuotedString(text) | Token::EscapedStringLiteral(text) | Token::UnicodeStringLiteral(text) => {
+            Some(text.clone())
+        }
+        Token::DollarQuotedString(quoted) => Some(quoted.value.clone()),
+        _ => None,
     }
 }
 
@@ -180,7 +188,7 @@ pub(super) fn consume_words(parser: &mut Parser<'_>, words: &str) -> bool {
 }
 
 /// A word without quotes, in lower case.
-fn word_of(token: &Token) -> Option<String> {
+pub(super) fn word_of(token: &Token) -> Option<String> {
     match token {
         Token::Word(word) if word.quote_style.is_none() => Some(word.value.to_ascii_lowercase()),
         _ => None,

@@ -73,6 +73,26 @@ pub enum StatementKind {
     RefreshView,
     /// COMMENT ON.
     Comment,
+    /// CREATE ROLE, also USER and GROUP.
+    CreateRole,
+    /// ALTER ROLE.
+    AlterRole,
+    /// DROP ROLE.
+    DropRole,
+    /// REASSIGN OWNED.
+    ReassignOwned,
+    /// DROP OWNED.
+    DropOwned,
+    /// GRANT of privileges.
+    Grant,
+    /// REVOKE of privileges.
+    Revoke,
+    /// GRANT of roles.
+    GrantRole,
+    /// REVOKE of roles.
+    RevokeRole,
+    /// ALTER DEFAULT PRIVILEGES.
+    AlterDefaultPrivileges,
     /// DO.
     Do,
     /// VACUUM, ANALYZE, CHECKPOINT, LOCK TABLE.
@@ -129,6 +149,9 @@ impl StatementKind {
             Command::Storage(_) => Self::AlterView,
             Command::Transaction(transaction) => Self::of_sql(&transaction.statement),
             Command::Object(object) => object.kind(),
+            Command::Role(role) => role.kind(),
+            Command::Grant(grant) => grant.kind(),
+            Command::DefaultPrivileges(_) => Self::AlterDefaultPrivileges,
             Command::Constraint(ConstraintStatement::Set { .. }) => Self::SetConstraints,
             Command::Constraint(ConstraintStatement::Alter { .. }) => Self::AlterTable,
             Command::Sql(statement) => Self::of_sql(statement),
@@ -185,7 +208,16 @@ impl StatementKind {
         let is_of_tables = matches!(self, Self::CreateTable | Self::AlterTable | Self::DropTable);
         let is_of_indexes = matches!(self, Self::CreateIndex | Self::AlterIndex | Self::DropIndex);
         let is_of_system = is_of_indexes || is_of_types || is_of_schemas || is_of_sequences || is_of_views;
-        is_of_system || is_of_rows || is_of_tables || self == Self::Comment
+        is_of_system || is_of_rows || is_of_tables || self.changes_access() || self == Self::Comment
+    }
+
+    /// Whether it changes roles, privileges or owners.
+    pub fn changes_access(self) -> bool {
+        let is_of_roles = matches!(self, Self::CreateRole | Self::AlterRole | Self::DropRole);
+        let is_of_owned = matches!(self, Self::ReassignOwned | Self::DropOwned);
+        let is_of_memberships = matches!(self, Self::GrantRole | Self::RevokeRole);
+        let is_of_privileges = matches!(self, Self::Grant | Self::Revoke | Self::AlterDefaultPrivileges);
+        is_of_roles || is_of_owned || is_of_memberships || is_of_privileges
     }
 
     /// Whether it adds, changes or removes rows, and may return them.
@@ -333,6 +365,17 @@ mod tests {
             ("comment on table t is 'a'", Comment),
             ("do $$ begin null; end $$", Do),
             ("DO LANGUAGE plpgsql 'BEGIN END'", Do),
+            ("create user a password 'x'", CreateRole),
+            ("alter group a add user b", AlterRole),
+            ("alter role all reset all", AlterRole),
+            ("drop group if exists a", DropRole),
+            ("reassign owned by a to b", ReassignOwned),
+            ("drop owned by a", DropOwned),
+            ("grant update on t to a", Grant),
+            ("revoke grant option for update on t from a", Revoke),
+            ("grant update to a", GrantRole),
+            ("revoke admin option for update from a", RevokeRole),
+            ("alter default privileges for role a grant all on tables to b", AlterDefaultPrivileges),
             ("create extension x", Unsupported),
             ("alter table t add column b int", AlterTable),
         ] {

@@ -1,17 +1,42 @@
 //! Errors of the tokenizer and the parser in PostgreSQL's words, with their place in the text.
 
 use sqlparser::parser::ParserError;
-use sqlparser::tokenizer::Location;
+use sqlparser::tokenizer::{Location, TokenWithSpan};
 
 use super::places::character_of;
 use crate::statement_limits::{DEPTH_MAX, too_complex};
 use crate::{EngineError, SqlState};
 
+/// What begins the text of a [`refusal`]; the code of its state follows. The parser's own texts begin otherwise.
+const REFUSED: &str = "Refused as ";
+
+/// Between the message and the hint of a refusal.
+const HINT: char = '\0';
+
+/// An error of PostgreSQL's grammar that is more than `syntax error at or near`, as an error of the parser. It stands at a token.
+pub(super) fn refusal(state: SqlState, message: &str, hint: Option<&str>, token: &TokenWithSpan) -> ParserError {
+    let (code, hint, place) = (state.code(), hint.unwrap_or_default(), token.span.start);
+    ParserError::ParserError(format!("{REFUSED}{code} {message}{HINT}{hint}{place}"))
+}
+
+/// What a text of [`refusal`] says.
+fn refused(text: &str) -> Option<EngineError> {
+    let (code, text) = text.strip_prefix(REFUSED)?.split_once(' ')?;
+    let state = SqlState::ALL.iter().find(|state| state.code() == code)?;
+    let (message, hint) = text.rsplit_once(HINT)?;
+    let error = EngineError::new(*state, message);
+    Some(if hint.is_empty() { error } else { error.with_hint(hint) })
+}
+
 pub(super) fn parser_error(sql: &str, error: ParserError) -> EngineError {
     match error {
         ParserError::TokenizerError(text) | ParserError::ParserError(text) => {
             let (message, location) = split_location(&text);
-            syntax_error(sql, message, location)
+            match (refused(message), location) {
+                (Some(error), Some(location)) => error.with_position(character_of(sql, location)),
+                (Some(error), None) => error,
+                (None, location) => syntax_error(sql, message, location),
+            }
         }
         ParserError::RecursionLimitExceeded => {
             too_complex(format!("It is nested too deeply; at most {DEPTH_MAX} levels are planned."))

@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use braid_catalog::Session;
-use braid_catalog::object_ids::BOOTSTRAP_ROLE_ID;
+use braid_catalog::privileges::Roles;
+use braid_sql::SqlError;
 use braid_sql::functions::backends::Backends;
-use braid_storage::OtherWaits;
+use braid_storage::{OtherWaits, RoleId};
 
 use super::{Shared, StatementContext};
 use crate::activity::{ActiveSession, Activity, ActivityNow};
@@ -40,28 +41,62 @@ impl StatementContext {
         }
     }
 
-    fn stop(&self, session: i32, stop: fn(&Activity)) -> bool {
+    fn stop(&self, session: i32, how: &Stop) -> Result<bool, SqlError> {
         match self.database().sessions().find(session) {
             Some(found) => {
-                stop(found.activity());
-                true
+                self.check_may_stop(RoleId(found.shown().role_id), how)?;
+                (how.stop)(found.activity());
+                Ok(true)
             }
             None => {
                 let message = format!("PID {session} is not a PostgreSQL backend process");
                 self.raise(Notice::warning(SqlState::Warning, message));
-                false
+                Ok(false)
             }
+        }
+    }
+
+    /// Sessions of superusers are stopped by superusers, others also by members of their roles and of `pg_signal_backend`.
+    fn check_may_stop(&self, role: RoleId, how: &Stop) -> Result<(), SqlError> {
+        let (snapshot, current) = (self.snapshot(), self.current_role());
+        let roles = Roles::of(snapshot.access());
+        let denied = |message: &str| Err(SqlError::new(SqlState::InsufficientPrivilege, message));
+        if roles.is_superuser(role) && !roles.is_superuser(current) {
+            return denied(how.of_superuser);
+        }
+        match roles.has_privileges_of(current, role) || roles.has_privileges_of(current, Roles::SIGNAL_BACKEND) {
+            true => Ok(()),
+            false => denied(how.of_other),
         }
     }
 }
 
+/// How a session is stopped, and the refusals of those who may not.
+struct Stop {
+    stop: fn(&Activity),
+    of_superuser: &'static str,
+    of_other: &'static str,
+}
+
+const CANCEL: Stop = Stop {
+    stop: Activity::cancel,
+    of_superuser: "must be a superuser to cancel superuser query",
+    of_other: "must be a member of the role whose query is being canceled or member of pg_signal_backend",
+};
+
+const TERMINATE: Stop = Stop {
+    stop: Activity::terminate,
+    of_superuser: "must be a superuser to terminate superuser process",
+    of_other: "must be a member of the role whose process is being terminated or member of pg_signal_backend",
+};
+
 impl Backends for StatementContext {
-    fn cancel(&self, session: i32) -> bool {
-        self.stop(session, Activity::cancel)
+    fn cancel(&self, session: i32) -> Result<bool, SqlError> {
+        self.stop(session, &CANCEL)
     }
 
-    fn terminate(&self, session: i32) -> bool {
-        self.stop(session, Activity::terminate)
+    fn terminate(&self, session: i32) -> Result<bool, SqlError> {
+        self.stop(session, &TERMINATE)
     }
 
     fn blocking(&self, session: i32) -> Vec<i32> {
@@ -102,8 +137,8 @@ impl ActiveSession for Shared {
         };
         Session {
             id: self.session_id,
-            role_id: BOOTSTRAP_ROLE_ID,
-            role_name: self.user.clone(),
+            role_id: self.login.role.map_or(0, |role| role.0),
+            role_name: self.login.name.clone(),
             application_name,
             client_port: self.activity.client_port(),
             started_us: self.started_us,
@@ -113,6 +148,7 @@ impl ActiveSession for Shared {
             wait: (!is_active).then_some(("Client", "ClientRead")),
             state,
             query,
+            is_hidden: false,
         }
     }
 }

@@ -6,14 +6,15 @@
 
 use braid_base::{SchemaId, TableId};
 use braid_catalog::object_ids::table_of_object_id;
+use braid_catalog::privileges::ObjectAccess;
 use braid_catalog::sequence_references::references;
 use braid_sql::SearchPath;
 use braid_sql::search_path::{SessionSchemas, TEMPORARY_SCHEMA, is_built_in};
-use braid_storage::{Catalog, ColumnDef, WriteSet};
+use braid_storage::{AccessObject, Catalog, ColumnDef, Privileges, WriteSet};
 use sqlparser::ast::OnCommit;
 
 use super::{Shared, StatementContext};
-use crate::EngineError;
+use crate::{EngineError, SqlState};
 
 impl StatementContext {
     /// The schemas that names without one are looked up in, as they are now.
@@ -23,14 +24,15 @@ impl StatementContext {
 
     /// The schemas of a snapshot that names without one are looked up in.
     pub fn search_path_in(&self, snapshot: &Catalog) -> SearchPath {
-        if snapshot.schemas().len() == 0 {
+        if snapshot.schemas().len() == 0 && snapshot.access().is_empty() {
             return self.settings().get("search_path").map_or_else(SearchPath::default, SearchPath::of);
         }
         let own = self.temporary_schema_name();
         let temporary = snapshot.schema_named(&own).map(|_| own.as_str());
         let exists = |name: &str| snapshot.schema_named(name).is_some_and(|id| !snapshot.is_temporary(id));
-        let schemas = SessionSchemas { user: self.user(), temporary, exists: &exists };
-        SearchPath::of_session(&self.setting("search_path").unwrap_or_default(), &schemas)
+        let is_usable = |name: &str| snapshot.schema_named(name).is_none_or(|id| self.may_use(snapshot, id));
+        let schemas = SessionSchemas { user: &self.current_user(), temporary, exists: &exists };
+        SearchPath::of_session(&self.setting("search_path").unwrap_or_default(), &schemas).of_usable(is_usable)
     }
 
     /// The name of the session's temporary schema, if it has one.
@@ -56,6 +58,28 @@ impl StatementContext {
             true => Err(EngineError::unsupported("cannot access temporary tables of other sessions")),
             false => Ok(Some(id)),
         }
+    }
+
+    /// As [`Self::schema_of_users`], where the name is that of the schema of something that a statement names.
+    ///
+    /// # Errors
+    /// The same, and 42501 for a schema that the current role may not use.
+    pub fn usable_schema(&self, snapshot: &Catalog, written: &str) -> Result<Option<SchemaId>, EngineError> {
+        let found = self.schema_of_users(snapshot, written)?;
+        match found.is_none_or(|id| self.may_use(snapshot, id)) {
+            true => Ok(found),
+            false => {
+                let message = format!("permission denied for schema {written}");
+                Err(EngineError::new(SqlState::InsufficientPrivilege, message))
+            }
+        }
+    }
+
+    /// Whether the current role may look names up in a schema.
+    fn may_use(&self, snapshot: &Catalog, schema: SchemaId) -> bool {
+        snapshot.access().is_empty()
+            || self.temporary_schema(snapshot) == Some(schema)
+            || ObjectAccess::of(snapshot).has(self.current_role(), AccessObject::Schema(schema), Privileges::USAGE)
     }
 
     /// Whether there is a schema of this name.

@@ -6,9 +6,10 @@
 use braid_base::TableId;
 use braid_catalog::CatalogNames;
 use braid_catalog::object_ids::table_of_object_id;
+use braid_catalog::privileges::ObjectAccess;
 use braid_sql::functions::{ObjectNames, Sequences};
 use braid_sql::{SqlError, SqlState};
-use braid_storage::{CatalogSequence, SequenceScope, SequenceState};
+use braid_storage::{AccessObject, CatalogSequence, Privileges, SequenceScope, SequenceState};
 
 use super::StatementContext;
 use crate::error_mapping::sql_error;
@@ -30,6 +31,23 @@ impl StatementContext {
 }
 
 impl StatementContext {
+    /// Checks that the current role has one of these privileges on a sequence.
+    fn check_sequence(&self, sequence: &CatalogSequence, privileges: &[Privileges]) -> Result<(), SqlError> {
+        let snapshot = self.snapshot();
+        if snapshot.access().is_empty() {
+            return Ok(());
+        }
+        let (objects, role) = (ObjectAccess::of(&snapshot), self.current_role());
+        let object = AccessObject::Relation(sequence.definition.id);
+        match privileges.iter().any(|privilege| objects.has(role, object, *privilege)) {
+            true => Ok(()),
+            false => {
+                let message = format!("permission denied for sequence {}", sequence.definition.name);
+                Err(SqlError::new(SqlState::InsufficientPrivilege, message))
+            }
+        }
+    }
+
     /// Refuses a transaction that only reads, but for temporary sequences.
     fn check_may_draw(&self, sequence: &CatalogSequence, function: &str) -> Result<(), SqlError> {
         match self.snapshot().is_temporary(sequence.definition.schema) {
@@ -42,6 +60,7 @@ impl StatementContext {
 impl Sequences for StatementContext {
     fn next_value(&self, relation: u32) -> Result<i64, SqlError> {
         let (id, sequence, scope) = self.sequence(relation)?;
+        self.check_sequence(&sequence, &[Privileges::USAGE, Privileges::UPDATE])?;
         self.check_may_draw(&sequence, "nextval()")?;
         match self.sequences().take_cached(id, &sequence) {
             Ok(number) => Ok(number),
@@ -55,6 +74,7 @@ impl Sequences for StatementContext {
 
     fn current_value(&self, relation: u32) -> Result<i64, SqlError> {
         let (id, sequence, _) = self.sequence(relation)?;
+        self.check_sequence(&sequence, &[Privileges::USAGE, Privileges::SELECT])?;
         self.sequences().current(id).ok_or_else(|| {
             let name = &sequence.definition.name;
             undefined(format!("currval of sequence \"{name}\" is not yet defined in this session"))
@@ -65,12 +85,14 @@ impl Sequences for StatementContext {
         let missing = || undefined("lastval is not yet defined in this session".to_owned());
         let last = self.sequences().last().ok_or_else(missing)?;
         // It may have been dropped.
-        self.sequence_by_id(last).ok_or_else(missing)?;
+        let (sequence, _) = self.sequence_by_id(last).ok_or_else(missing)?;
+        self.check_sequence(&sequence, &[Privileges::USAGE, Privileges::SELECT])?;
         self.sequences().current(last).ok_or_else(missing)
     }
 
     fn set_value(&self, relation: u32, last_value: i64, is_called: bool) -> Result<(), SqlError> {
         let (id, sequence, scope) = self.sequence(relation)?;
+        self.check_sequence(&sequence, &[Privileges::UPDATE])?;
         self.check_may_draw(&sequence, "setval()")?;
         let set = self.database().store().set_number((&sequence, scope), SequenceState { last_value, is_called });
         set.map_err(|error| sql_error(error.into()))?;

@@ -2,13 +2,16 @@
 
 use braid_base::ByteSize;
 use braid_buffer::ScanPolicy;
-use braid_catalog::is_predefined_role;
 use braid_sql::SqlError;
 use braid_sql::functions::SettingChanges;
 
 use super::StatementContext;
 use crate::settings::{Definition, Domain, ProvidedValues, Scope, SettingName, SettingValues, setting_name};
 use crate::{EngineError, SqlState, TransactionStatus};
+
+/// The settings that only superusers set: what they change is not the session's alone.
+const OF_SUPERUSERS: [&str; 4] =
+    ["braid.scan_policy", "log_min_duration_statement", "log_min_error_statement", "session_replication_role"];
 
 impl StatementContext {
     /// The settings as they are now.
@@ -23,12 +26,12 @@ impl StatementContext {
 
     /// The value of a setting as SHOW prints it; `None` for an unknown one.
     pub fn setting(&self, name: &str) -> Option<String> {
-        self.settings().shown_by_name(name, &self.provided_values(), self.user())
+        self.settings().shown_by_name(name, &self.provided_values(), &self.identity())
     }
 
     /// The value that SHOW prints.
     pub fn shown(&self, definition: &Definition) -> String {
-        self.settings().shown(definition, &self.provided_values(), self.user())
+        self.settings().shown(definition, &self.provided_values(), &self.identity())
     }
 
     /// The values of settings that the database provides.
@@ -54,11 +57,11 @@ impl StatementContext {
                 return Ok(());
             }
         };
+        self.check_may_set(definition)?;
         let Some(value) = value else { return self.reset(definition) };
         let canonical = definition.canonical(value)?;
         match (definition.name, &*canonical) {
-            ("role", "none") => {}
-            ("role", role) => self.check_own_role(role)?,
+            ("role", role) => return self.take_role(role, scope),
             // It is that of the block, and ends with it.
             ("transaction_read_only", value) if self.transaction_status() != TransactionStatus::Idle => {
                 match value {
@@ -84,19 +87,15 @@ impl StatementContext {
         Ok(())
     }
 
-    /// Checks that a role is the session's user: no session takes another one.
-    ///
-    /// # Errors
-    /// For a role that does not exist (22023), and another one (0A000).
-    pub fn check_own_role(&self, name: &str) -> Result<(), EngineError> {
-        if name == self.user() {
-            return Ok(());
+    /// Checks that the current role may set a setting: some are for superusers.
+    fn check_may_set(&self, definition: &Definition) -> Result<(), EngineError> {
+        match OF_SUPERUSERS.contains(&definition.name) && !self.identity().is_superuser {
+            true => {
+                let message = format!("permission denied to set parameter \"{}\"", definition.name);
+                Err(EngineError::new(SqlState::InsufficientPrivilege, message))
+            }
+            false => Ok(()),
         }
-        if is_predefined_role(name) {
-            return Err(EngineError::unsupported(format!("taking role \"{name}\" is not supported"))
-                .with_hint("A session has the privileges of its user."));
-        }
-        Err(EngineError::new(SqlState::InvalidParameterValue, format!("role \"{name}\" does not exist")))
     }
 
     /// RESET of one setting.
@@ -105,7 +104,10 @@ impl StatementContext {
     /// For an unknown setting (42704), and one that cannot be changed.
     pub fn reset_setting(&self, name: &str) -> Result<(), EngineError> {
         match setting_name(name)? {
-            SettingName::Known(definition) => self.reset(definition),
+            SettingName::Known(definition) => {
+                self.check_may_set(definition)?;
+                self.reset(definition)
+            }
             SettingName::Custom(name) => {
                 self.change_settings(|settings| settings.reset_custom(&name));
                 Ok(())
@@ -124,6 +126,7 @@ impl StatementContext {
 
     fn reset(&self, definition: &'static Definition) -> Result<(), EngineError> {
         match definition.domain {
+            _ if definition.name == "session_authorization" => return self.authorize_session(None, Scope::Session),
             Domain::Fixed => return Err(definition.cannot_be_changed()),
             Domain::ScanPolicy => self.database().buffer().set_policy(self.database().config().policy),
             _ => self.change_settings(|settings| settings.reset(definition.name)),

@@ -215,6 +215,7 @@ impl StatementContext {
             Ok(()) => writes.add_rows(rows).await.map_err(EngineError::from),
             Err(error) => Err(error),
         };
+        self.own_new_objects(&mut writes, &view);
         match changed {
             Ok(row_count) => self.keep(writes).await.map(|()| row_count),
             Err(error) => {
@@ -280,7 +281,10 @@ impl StatementContext {
         let mut writes = self.take_writes();
         let before = writes.clone();
         match change(&mut writes, view) {
-            Ok(changed) => self.keep(writes).await.map(|()| changed),
+            Ok(changed) => {
+                self.own_new_objects(&mut writes, view);
+                self.keep(writes).await.map(|()| changed)
+            }
             Err(error) => {
                 self.shared.state.lock().transaction.put_writes(before);
                 Err(error.into())
@@ -302,6 +306,7 @@ impl StatementContext {
         self.check_lasting(view, def.schema, &def.columns)?;
         let mut writes = self.take_writes();
         change(&mut writes, view)?;
+        self.own_new_objects(&mut writes, view);
         writes.alter_table((committed, view), def, rows).await?;
         self.shared.state.lock().transaction.put_writes(writes);
         Ok(())

@@ -27,6 +27,7 @@ mod prepared_statements;
 mod queries;
 mod result_cache;
 mod returning;
+mod roles;
 mod row_locks;
 mod schemas;
 mod sequences;

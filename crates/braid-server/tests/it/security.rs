@@ -56,6 +56,62 @@ async fn a_password_is_asked_for_and_checked() {
 }
 
 #[tokio::test]
+async fn each_role_has_its_own_password() {
+    let server = TestServer::start_with(|options| options.password = Some("of the server".into())).await;
+    let connect = async |user: &str, password: &str| {
+        let (client, connection) = server.config().user(user).password(password).connect(NoTls).await?;
+        tokio::spawn(connection);
+        Ok::<_, tokio_postgres::Error>(client)
+    };
+    let admin = connect("tester", "of the server").await.unwrap();
+    for sql in [
+        "create role reader login password 'of reader'",
+        "create role nopassword login",
+        "create role nologin password 'x'",
+        "create role late login password 'x' valid until '2001-01-01'",
+    ] {
+        admin.batch_execute(sql).await.unwrap();
+    }
+    let reader = connect("reader", "of reader").await.unwrap();
+    assert_eq!(text_rows(&reader, "select current_user || session_user").await, [[Some("readerreader".to_owned())]]);
+    assert_eq!(text_rows(&reader, "show is_superuser").await, [[Some("off".to_owned())]]);
+    assert_eq!(sqlstate(connect("reader", "of the server").await), "28P01");
+    assert_eq!(sqlstate(connect("tester", "of reader").await), "28P01");
+    // Nobody learns which of these there are.
+    for (user, password) in [("nobody", "of the server"), ("nopassword", "of the server"), ("late", "x")] {
+        assert_eq!(sqlstate(connect(user, password).await), "28P01", "{user}");
+    }
+    assert_eq!(sqlstate(connect("nologin", "x").await), "28000");
+    admin.batch_execute("alter role tester password 'own'").await.unwrap();
+    assert_eq!(sqlstate(connect("tester", "of the server").await), "28P01");
+    assert!(connect("tester", "own").await.is_ok());
+}
+
+#[tokio::test]
+async fn a_server_without_a_password_asks_only_roles_that_have_one() {
+    let server = TestServer::start().await;
+    let connect = async |user: &str, password: Option<&str>| {
+        let mut config = server.config();
+        config.user(user);
+        if let Some(password) = password {
+            config.password(password);
+        }
+        let (client, connection) = config.connect(NoTls).await?;
+        tokio::spawn(connection);
+        Ok::<_, tokio_postgres::Error>(client)
+    };
+    let admin = connect("tester", None).await.unwrap();
+    admin.batch_execute("create role reader login password 'secret'").await.unwrap();
+    admin.batch_execute("create role nopassword login").await.unwrap();
+    assert!(connect("nopassword", None).await.is_ok() && connect("tester", None).await.is_ok());
+    assert!(connect("reader", Some("secret")).await.is_ok());
+    assert_eq!(sqlstate(connect("reader", Some("wrong")).await), "28P01");
+    assert_eq!(sqlstate(connect("nobody", None).await), "28000");
+    admin.batch_execute("revoke connect on database braid from public").await.unwrap();
+    assert_eq!(sqlstate(connect("nopassword", None).await), "42501");
+}
+
+#[tokio::test]
 async fn scram_messages_that_lie_are_refused() {
     let server = TestServer::start_with(|options| options.password = Some("secret".into())).await;
     for body in [

@@ -10,16 +10,22 @@ use crate::{SqlError, SqlState, Value};
 /// The sessions of the server, by their numbers.
 pub trait Backends: std::fmt::Debug + Send + Sync {
     /// Cancels the statement of a session, if one runs; false, with a warning, if there is no such session.
-    fn cancel(&self, session: i32) -> bool;
+    ///
+    /// # Errors
+    /// 42501 for a session of another role.
+    fn cancel(&self, session: i32) -> Result<bool, SqlError>;
     /// Ends a session; false, with a warning, if there is no such session.
-    fn terminate(&self, session: i32) -> bool;
+    ///
+    /// # Errors
+    /// 42501 for a session of another role.
+    fn terminate(&self, session: i32) -> Result<bool, SqlError>;
     /// The sessions that a session waits for, each once.
     fn blocking(&self, session: i32) -> Vec<i32>;
 }
 
 /// The table of this family.
 pub const FUNCTIONS: Implementations = &[
-    ("pg_cancel_backend", |arguments, call| Ok(Value::Bool(known(call)?.cancel(arguments[0].as_int4())))),
+    ("pg_cancel_backend", |arguments, call| Ok(Value::Bool(known(call)?.cancel(arguments[0].as_int4())?))),
     ("pg_terminate_backend", terminate),
     ("pg_blocking_pids", |arguments, call| {
         let blocking = known(call)?.blocking(arguments[0].as_int4()).into_iter().map(Value::Int4);
@@ -30,7 +36,7 @@ pub const FUNCTIONS: Implementations = &[
 /// `pg_terminate_backend(pid, timeout)`: a time to wait for the end of the session is refused.
 fn terminate(arguments: &[Value], call: &Call<'_>) -> Result<Value, SqlError> {
     match arguments[1].as_int8() {
-        0 => Ok(Value::Bool(known(call)?.terminate(arguments[0].as_int4()))),
+        0 => Ok(Value::Bool(known(call)?.terminate(arguments[0].as_int4())?)),
         ..0 => Err(SqlError::new(SqlState::NumericOutOfRange, "\"timeout\" must not be negative")),
         _ => Err(SqlError::unsupported("pg_terminate_backend does not wait for the end of the session")
             .with_hint("Leave the timeout out.")),

@@ -26,8 +26,12 @@ pub trait SessionFacts: fmt::Debug {
     fn statement_us(&self) -> i64;
     /// What time it is.
     fn clock_us(&self) -> i64;
-    /// Who is connected.
+    /// The role whose privileges count.
     fn user(&self) -> String;
+    /// The role of the session, which differs from [`Self::user`] after SET ROLE.
+    fn session_user(&self) -> String {
+        self.user()
+    }
     /// The database.
     fn database(&self) -> String;
     /// The number of the session.
@@ -148,10 +152,66 @@ pub trait ObjectNames: fmt::Debug + Send + Sync {
     }
     /// Whether a relation has a column of this name.
     fn has_column(&self, relation: u32, name: &str) -> bool;
+    /// What a role, or with 0 every role, may do with an object; `None` if there is no such object.
+    fn held(&self, _role: u32, _object: PrivilegedObject<'_>) -> Option<HeldPrivileges> {
+        None
+    }
+    /// Whether a role has a right to another one.
+    fn has_role(&self, member: u32, role: u32, _right: RoleRight) -> bool {
+        member == role
+    }
     /// Bytes of a relation's rows on disk; `None` if there is no such relation.
     fn relation_bytes(&self, id: u32) -> Option<u64>;
     /// Bytes of the rows of all relations on disk.
     fn database_bytes(&self) -> u64;
+}
+
+/// An object with privileges, by its number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PrivilegedObject<'a> {
+    /// A table, view or sequence.
+    Relation(u32),
+    /// A column of a relation: what is held on the relation counts, too.
+    Column(u32, ColumnOf<'a>),
+    /// Any column of a relation.
+    AnyColumn(u32),
+    /// A schema.
+    Schema(u32),
+    /// The database.
+    Database,
+    /// A type.
+    Type(u32),
+    /// A function.
+    Function(u32),
+}
+
+/// A column of a relation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ColumnOf<'a> {
+    /// By its name.
+    Name(&'a str),
+    /// By its number.
+    Number(i16),
+}
+
+/// What a role may do with an object: the words of privileges.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HeldPrivileges {
+    /// Those that it has.
+    pub privileges: Vec<&'static str>,
+    /// Those that it may grant.
+    pub grantable: Vec<&'static str>,
+}
+
+/// What a role may do with another role.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RoleRight {
+    /// It has its privileges.
+    Usage,
+    /// It may take it: SET ROLE.
+    Member,
+    /// It may make others its members.
+    Admin,
 }
 
 /// A call of a function.

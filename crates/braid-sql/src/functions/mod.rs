@@ -56,7 +56,10 @@ use std::fmt;
 use std::sync::LazyLock;
 
 pub use crate::value_memory::{LimitedMemory, UnlimitedMemory, ValueMemory};
-pub use call::{Call, Notifications, ObjectNames, Sequences, SessionFacts, SettingChanges};
+pub use call::{
+    Call, ColumnOf, HeldPrivileges, Notifications, ObjectNames, PrivilegedObject, RoleRight, Sequences, SessionFacts,
+    SettingChanges,
+};
 pub use sets::{Rows, SetImplementation, set_implementation_of};
 
 use crate::pg_catalog::{CatalogMap, FunctionEntry, FunctionId, pg_catalog};

@@ -14,7 +14,7 @@ pub const FUNCTIONS: Implementations = &[
     }),
     ("current_schemas", current_schemas),
     ("current_user", |_, call| Ok(Value::text(call.session.user()))),
-    ("session_user", |_, call| Ok(Value::text(call.session.user()))),
+    ("session_user", |_, call| Ok(Value::text(call.session.session_user()))),
     ("pg_backend_pid", |_, call| Ok(Value::Int4(call.session.session_id()))),
     // No server follows another one.
     ("pg_is_in_recovery", |_, _| Ok(Value::Bool(false))),

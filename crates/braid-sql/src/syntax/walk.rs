@@ -9,7 +9,8 @@
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    CreateTable, Expr, ObjectName, Query, Select, Statement, TableFactor, Visit, VisitMut, Visitor, VisitorMut,
+    CreateTable, Expr, ObjectName, Query, Select, Statement, TableFactor, TableWithJoins, Visit, VisitMut, Visitor,
+    VisitorMut,
 };
 
 /// What is done at the nodes of a tree: on entering before the nodes within, on leaving after them.
@@ -58,7 +59,7 @@ macro_rules! trees {
     };
 }
 
-trees!(Statement, CreateTable, Query, Box<Query>, Expr);
+trees!(Statement, CreateTable, Query, Box<Query>, Expr, TableWithJoins);
 
 /// A walk as sqlparser's visitor.
 struct Walking<'w>(&'w mut dyn Walk);

@@ -15,6 +15,7 @@
 //! | 4 | number of tables that are dropped; then 4 bytes each, the id |
 //! | 4 | number of tables that are new or changed; then each of them, by ascending id |
 //! | | the comments that are changed, as in `comment_section`; nothing in the records of version 6 |
+//! | | the entries of access control that are changed, as in `access_section`; nothing in the records of versions 6 and 7 |
 //!
 //! Table:
 //!
@@ -37,6 +38,7 @@ use std::sync::Arc;
 use braid_base::enum_types::{FIRST_TYPE_OID, TYPE_OID_END};
 use braid_base::{ChunkId, EnumType, SchemaId, TableId};
 
+use super::access_section::{put_access_changes, take_access_changes};
 use super::byte_reader::ByteReader;
 use super::comment_section::{put_comment_changes, take_comment_changes};
 use super::deleted_rows_section::{put_rows, take_rows};
@@ -47,6 +49,7 @@ use super::table_section::{put_chunk, put_definition, take_chunk, take_definitio
 use super::type_section::{decode_types, encode_types};
 use super::view_section::{decode_views, put_views};
 use super::{FORMAT_VERSION, Manifest, ManifestChunk, ManifestError, ManifestTable, NextIds};
+use crate::access::{AccessChange, AccessControl};
 use crate::comments::CommentChange;
 use crate::schemas::SchemaDef;
 use crate::sequences::{SequenceDef, SequenceState};
@@ -55,8 +58,8 @@ use crate::{DeletedRows, DistinctSketch, TableDef, ViewDef};
 /// The first version with records. A directory that it has written may have records of it behind a manifest, and newer ones behind these.
 const FIRST_VERSION: u32 = 6;
 
-/// The version of definitions that are written.
-const DEFINITION_VERSION: u8 = FORMAT_VERSION as u8;
+/// The version of definitions that are written; they have not changed since version 7.
+const DEFINITION_VERSION: u8 = 7;
 
 /// What a commit changes.
 #[derive(Clone, Debug)]
@@ -79,6 +82,8 @@ pub struct CommitRecord {
     pub changed: Vec<TableChange>,
     /// Comments that are set, or removed.
     pub comments: Vec<CommentChange>,
+    /// Entries of access control that are set, or removed.
+    pub access: Vec<AccessChange>,
 }
 
 /// What a commit changes in a table.
@@ -140,6 +145,7 @@ impl CommitRecord {
         put_count(&mut out, self.changed.len());
         self.changed.iter().for_each(|table| table.put(&mut out));
         put_comment_changes(&mut out, &self.comments);
+        put_access_changes(&mut out, &self.access);
         out
     }
 }
@@ -243,8 +249,12 @@ impl Manifest {
         if reader.remaining() != 0 {
             self.apply_to_comments(&mut reader)?;
         }
+        // A record of version 7 ends here.
         if reader.remaining() != 0 {
-            return Err(reader.malformed(format!("{} bytes after the last comment", reader.remaining())));
+            self.apply_to_access(&mut reader)?;
+        }
+        if reader.remaining() != 0 {
+            return Err(reader.malformed(format!("{} bytes after the last entry", reader.remaining())));
         }
         self.drop_outside_schemas();
         Ok(())
@@ -266,6 +276,22 @@ impl Manifest {
                 None => drop(self.comments.remove(&subject)),
             }
         }
+        Ok(())
+    }
+
+    fn apply_to_access(&mut self, reader: &mut ByteReader<'_>) -> Result<(), ManifestError> {
+        let changes = take_access_changes(reader)?;
+        if changes.is_empty() {
+            return Ok(());
+        }
+        let mut entries = self.access.entries().clone();
+        for (key, entry) in changes {
+            match entry {
+                Some(entry) => drop(entries.insert(key, entry)),
+                None => drop(entries.remove(&key)),
+            }
+        }
+        self.access = AccessControl::new(entries);
         Ok(())
     }
 

@@ -10,6 +10,7 @@ use crate::{
     ColumnDef, ColumnType, DistinctSketch, FileRange, NUMERIC_OID, PhysicalType, Scalar, SegmentPlace, ZoneMap,
 };
 
+mod access;
 mod columns;
 mod comments;
 mod foreign_keys;
@@ -181,8 +182,19 @@ fn random_manifest(random: &mut SeededRandom) -> Manifest {
     let log_number = random.next_u64();
     let (schemas, views) = (schemas::random_schemas(random), Vec::new());
     let comments = comments::random_comments(random);
-    let mut manifest =
-        Manifest { sequence, next_ids, log_number, types, schemas, sequences: Vec::new(), views, comments, tables };
+    let access = access::random_access(random);
+    let mut manifest = Manifest {
+        sequence,
+        next_ids,
+        log_number,
+        types,
+        schemas,
+        sequences: Vec::new(),
+        views,
+        comments,
+        access,
+        tables,
+    };
     manifest.views = views::random_views(&manifest, random);
     let mut any_schema = || match random.below(1 + manifest.schemas.len() as u64) as usize {
         0 => SchemaId::PUBLIC,
@@ -208,6 +220,7 @@ fn manifest_of(table: ManifestTable) -> Manifest {
         sequences: Vec::new(),
         views: Vec::new(),
         comments: Comments::new(),
+        access: AccessControl::default(),
         tables: vec![table],
     }
 }
@@ -313,8 +326,8 @@ fn errors_say_what_was_expected_and_what_was_found() {
     };
     assert_eq!(error(&|b| b[0] = 0), ManifestError::NoHeader);
     assert_eq!(error(&|b| b.truncate(55)), ManifestError::NoHeader);
-    assert_eq!(error(&|b| b[8] = 8), ManifestError::UnknownVersion { found: 8, oldest: 1, newest: 7 });
-    assert_eq!(error(&|b| b[8] = 0), ManifestError::UnknownVersion { found: 0, oldest: 1, newest: 7 });
+    assert_eq!(error(&|b| b[8] = 9), ManifestError::UnknownVersion { found: 9, oldest: 1, newest: 8 });
+    assert_eq!(error(&|b| b[8] = 0), ManifestError::UnknownVersion { found: 0, oldest: 1, newest: 8 });
     let found = bytes.len() as u64 - 4096;
     assert!(matches!(error(&|b| b.truncate(b.len() - 4096)), ManifestError::Length { found: f, .. } if f == found));
     let expected = u64::from_le_bytes(bytes[16..24].try_into().unwrap());

@@ -137,8 +137,11 @@ impl WriteSet {
             true => catalog.drop_orphaned_sequences(),
             false => catalog.set_sequences(self.sequences.committed_on(newest.sequences_by_id())?),
         }
-        if self.may_change_comments() {
-            catalog.take_comments(self.comments.committed_on(newest.comments_by_subject())?);
+        if !self.comments.is_empty() || self.may_drop() {
+            catalog.take_comments(self.committed_comments(newest)?);
+        }
+        if !self.access.is_empty() || self.may_drop() && !newest.access().is_empty() {
+            catalog.take_access(self.committed_access(newest)?);
         }
         for (_, writes) in self.tables.iter().filter(|table| !is_gone(table)) {
             catalog.check_types_of(&writes.def)?;

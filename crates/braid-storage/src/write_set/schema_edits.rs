@@ -67,6 +67,11 @@ impl SchemaEdits {
         }
     }
 
+    /// The schemas that only the transaction has.
+    pub(super) fn added(&self) -> impl Iterator<Item = &Arc<SchemaDef>> {
+        self.edits.values().filter(|edit| edit.before.is_none()).filter_map(|edit| edit.after.as_ref())
+    }
+
     /// Whether a schema that all see is created, renamed or dropped.
     pub(super) fn has_lasting(&self) -> bool {
         let both = self.edits.values().flat_map(|edit| edit.before.iter().chain(&edit.after));
@@ -139,6 +144,12 @@ impl WriteSet {
         }
         self.schemas.edit(view, id, None);
         Ok(())
+    }
+
+    /// Whether a schema that the transaction has created, or that `view` has, is a session's temporary one.
+    pub fn is_temporary_schema(&self, view: &Catalog, id: SchemaId) -> bool {
+        let edit = self.schemas.edits.get(&id).and_then(|edit| edit.after.as_ref());
+        edit.map_or_else(|| view.is_temporary(id), |schema| schema.is_temporary)
     }
 
     /// Removes all rows of those of these tables that the transaction has changed.

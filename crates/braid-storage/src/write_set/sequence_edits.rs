@@ -46,6 +46,14 @@ impl SequenceEdits {
         self.changes.iter().flat_map(of_changes)
     }
 
+    /// The sequences that only the transaction has.
+    pub(super) fn added<'a>(&'a self) -> impl Iterator<Item = &'a Arc<SequenceDef>> {
+        let new = |changes: &'a Changes| {
+            changes.after.iter().filter(|(id, _)| !changes.before.contains_key(id)).map(|(_, known)| &known.definition)
+        };
+        self.changes.iter().flat_map(new)
+    }
+
     /// The sequences without these changes: those that are not changed, as `view` shows them, and the others before the first change.
     fn before(&self, view: &Catalog) -> Sequences {
         let mut before = view.sequences_by_id().clone();

@@ -89,6 +89,11 @@ impl ViewEdits {
         }
     }
 
+    /// The views that only the transaction has.
+    pub(super) fn added(&self) -> impl Iterator<Item = &Arc<ViewDef>> {
+        self.after.iter().filter(|(id, _)| !self.before.contains_key(id)).map(|(_, view)| view)
+    }
+
     /// The views with these changes, whatever others have changed.
     pub(super) fn shown_on(&self, committed: &Views) -> Views {
         let mut views = committed.clone();

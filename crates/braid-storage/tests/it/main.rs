@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "in tests the line number is enough")]
 
+mod access;
 mod altered_tables;
 mod appends;
 mod column_changes;

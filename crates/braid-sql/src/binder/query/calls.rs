@@ -23,8 +23,14 @@ use crate::{SqlError, SqlState, SqlType};
 const LATERAL_HINT: &str = "You might be able to move the set-returning function into a LATERAL FROM item.";
 
 /// Functions that return rows with a key, which is never null: the place of its column.
-const KEYED_ROWS: &[(&str, usize)] =
-    &[("json_each", 0), ("json_each_text", 0), ("jsonb_each", 0), ("jsonb_each_text", 0), ("_pg_expandarray", 1)];
+const KEYED_ROWS: &[(&str, usize)] = &[
+    ("aclexplode", 0),
+    ("json_each", 0),
+    ("json_each_text", 0),
+    ("jsonb_each", 0),
+    ("jsonb_each_text", 0),
+    ("_pg_expandarray", 1),
+];
 
 impl<'a> Binder<'a> {
     /// The arguments of WITHIN GROUP.

@@ -54,6 +54,10 @@ impl SessionFacts for ViewSession<'_> {
         self.session.user()
     }
 
+    fn session_user(&self) -> String {
+        self.session.session_user()
+    }
+
     fn database(&self) -> String {
         self.session.database()
     }

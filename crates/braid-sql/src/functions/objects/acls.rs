@@ -15,6 +15,8 @@ const ACLITEM: TypeId = TypeId(1033);
 pub const FUNCTIONS: Implementations = &[
     ("acldefault_sql", acl_default),
     ("aclitemin", acl_item),
+    ("makeaclitem", make_item),
+    ("aclcontains", |arguments, call| contains(&arguments[0], &arguments[1], call)),
     ("aclitem_eq", |arguments, _| Ok(Value::Bool(arguments[0].as_text() == arguments[1].as_text()))),
 ];
 
@@ -73,6 +75,99 @@ fn role_of(text: &str) -> Option<(String, &str)> {
             None => return Some((name, rest)),
         }
     }
+}
+
+/// The words of all privileges, in the order of their letters.
+const WORDS: [&str; 14] = [
+    "INSERT",
+    "SELECT",
+    "UPDATE",
+    "DELETE",
+    "TRUNCATE",
+    "REFERENCES",
+    "TRIGGER",
+    "EXECUTE",
+    "USAGE",
+    "CREATE",
+    "TEMPORARY",
+    "CONNECT",
+    "SET",
+    "ALTER SYSTEM",
+];
+
+/// An item of a list: who has privileges, who has granted them, and of each privilege its place and whether it may be granted.
+struct Item {
+    grantee: String,
+    grantor: String,
+    rights: Vec<(usize, bool)>,
+}
+
+impl Item {
+    /// Reads an item as it is shown.
+    fn of(text: &str) -> Result<Self, SqlError> {
+        let damaged = || SqlError::new(SqlState::InternalError, format!("\"{text}\" is no item of privileges"));
+        let (grantee, rest) = role_of(text).ok_or_else(damaged)?;
+        let (letters, grantor) = rest.strip_prefix('=').and_then(|rest| rest.split_once('/')).ok_or_else(damaged)?;
+        let (grantor, _) = role_of(grantor).ok_or_else(damaged)?;
+        let mut rights = Vec::new();
+        let mut letters = letters.chars().peekable();
+        while let Some(letter) = letters.next() {
+            rights.push((RIGHTS.find(letter).ok_or_else(damaged)?, letters.next_if_eq(&'*').is_some()));
+        }
+        Ok(Self { grantee, grantor, rights })
+    }
+}
+
+/// `aclexplode(list)`: a row for each privilege of each item, with the numbers of the roles.
+pub fn exploded(list: &Value, call: &Call<'_>) -> Result<Vec<Vec<Value>>, SqlError> {
+    let names = objects(call)?;
+    // Numbers stand for roles that are gone.
+    let number = |name: &str| match name {
+        "" => 0,
+        name => names.role_id(name).or_else(|| name.parse().ok()).unwrap_or_default(),
+    };
+    let mut rows = Vec::new();
+    for item in list.as_array().values.iter().filter(|item| !item.is_null()) {
+        let Item { grantee, grantor, rights } = Item::of(item.as_text())?;
+        rows.extend(rights.into_iter().map(|(at, is_grantable)| {
+            let (grantor, grantee) = (Value::Oid(number(&grantor)), Value::Oid(number(&grantee)));
+            vec![grantor, grantee, Value::text(WORDS[at]), Value::Bool(is_grantable)]
+        }));
+    }
+    Ok(rows)
+}
+
+/// `makeaclitem(grantee, grantor, privilege, is_grantable)`
+fn make_item(arguments: &[Value], call: &Call<'_>) -> Result<Value, SqlError> {
+    let [grantee, grantor, word, is_grantable] = arguments else { panic!("makeaclitem has four arguments") };
+    let upper = word.as_text().to_ascii_uppercase();
+    let upper = if upper == "TEMP" { "TEMPORARY" } else { &upper };
+    let at = WORDS.iter().position(|known| *known == upper).ok_or_else(|| {
+        let message = format!("unrecognized privilege type: \"{}\"", word.as_text());
+        SqlError::new(SqlState::InvalidParameterValue, message)
+    })?;
+    let letters = format!("{}{}", &RIGHTS[at..=at], if is_grantable.as_bool() { "*" } else { "" });
+    let name = |role: u32| match role {
+        0 => Ok(String::new()),
+        role => Ok::<_, SqlError>(objects(call)?.role(role).unwrap_or_else(|| role.to_string())),
+    };
+    let (grantee, grantor) = (name(grantee.as_oid())?, name(grantor.as_oid())?);
+    Ok(Value::text(format!("{}={letters}/{}", role_in_privilege(&grantee), role_in_privilege(&grantor))))
+}
+
+/// Whether a list has all of an item.
+fn contains(list: &Value, item: &Value, _: &Call<'_>) -> Result<Value, SqlError> {
+    let wanted = Item::of(item.as_text())?;
+    for known in list.as_array().values.iter().filter(|item| !item.is_null()) {
+        let known = Item::of(known.as_text())?;
+        let has = |(at, is_grantable): &(usize, bool)| {
+            known.rights.iter().any(|(own, grants)| own == at && (*grants || !is_grantable))
+        };
+        if (&known.grantee, &known.grantor) == (&wanted.grantee, &wanted.grantor) && wanted.rights.iter().all(has) {
+            return Ok(Value::Bool(true));
+        }
+    }
+    Ok(Value::Bool(false))
 }
 
 /// `acldefault(kind, owner)`: what everybody may do with an object of a kind, and what its owner may.

@@ -10,7 +10,7 @@
 //! | [`sizes`] | sizes in bytes as text |
 //! | [`relations`] | `regclass`, `regnamespace`, `regrole` |
 //! | [`storage`] | how much room relations take on disk |
-//! | [`privileges`] | privileges of the session's user |
+//! | [`privileges`] | privileges of roles |
 //! | [`acls`] | access control lists |
 //! | [`operators`] | `regoper`, `regoperator` |
 //! | [`encodings`] | character encodings |

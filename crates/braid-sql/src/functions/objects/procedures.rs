@@ -63,7 +63,7 @@ fn name(number: u32) -> Result<Value, SqlError> {
     }
 }
 
-fn regprocedure(text: &str) -> Result<Value, SqlError> {
+pub(super) fn regprocedure(text: &str) -> Result<Value, SqlError> {
     match number_of_text(text, "-") {
         Some(number) => number,
         None => function_of(text)?.ok_or_else(|| missing(text)),

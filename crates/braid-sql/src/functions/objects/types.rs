@@ -54,7 +54,7 @@ fn type_named(text: &str, call: &Call<'_>) -> Result<NamedType, SqlError> {
     type_of_text(text, &|schema, name| call.session.objects()?.type_id(schema, name))
 }
 
-fn regtype(text: &str, call: &Call<'_>) -> Result<Value, SqlError> {
+pub(super) fn regtype(text: &str, call: &Call<'_>) -> Result<Value, SqlError> {
     if let Some(number) = number_of_text(text, "-") {
         return number;
     }

@@ -12,6 +12,7 @@
 //! | [`json`] | members of json and jsonb, what jsonpaths find |
 //! | [`json_records`], `json_values` | objects of json and jsonb as rows of given columns |
 //! | [`key_words`] | the words of the grammar |
+//! | [`privileges`] | the privileges of access control lists |
 //! | [`time_zones`] | names and abbreviations of time zones |
 
 pub mod arrays;
@@ -20,6 +21,7 @@ pub mod json;
 pub mod json_records;
 mod json_values;
 pub mod key_words;
+pub mod privileges;
 pub mod series;
 pub mod texts;
 pub mod time_zones;
@@ -47,6 +49,7 @@ const FAMILIES: &[SetImplementations] = &[
     json::FUNCTIONS,
     json_records::FUNCTIONS,
     key_words::FUNCTIONS,
+    privileges::FUNCTIONS,
     series::FUNCTIONS,
     texts::FUNCTIONS,
     time_zones::FUNCTIONS,

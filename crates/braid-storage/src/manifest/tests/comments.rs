@@ -77,6 +77,7 @@ fn record(manifest: &Manifest, comments: Vec<CommentChange>) -> CommitRecord {
         dropped: Vec::new(),
         changed: Vec::new(),
         comments,
+        access: Vec::new(),
     }
 }
 
@@ -98,7 +99,8 @@ fn records_of_version_6_are_read_and_change_no_comment() {
     let mut manifest = manifest_of(random_table(1, 9, &mut SeededRandom::new(1)));
     manifest.comments = comments_of([CommentSubject::Database]);
     let mut bytes = record(&manifest, Vec::new()).encode();
-    bytes.truncate(bytes.len() - 4);
+    // Neither comments nor access control.
+    bytes.truncate(bytes.len() - 8);
     let before = manifest.comments.clone();
     manifest.apply(&bytes).unwrap();
     assert_eq!(manifest.comments, before);
@@ -108,7 +110,8 @@ fn records_of_version_6_are_read_and_change_no_comment() {
 fn forged_comments_of_records_are_refused() {
     let manifest = manifest_of(random_table(1, 9, &mut SeededRandom::new(1)));
     let bytes = record(&manifest, vec![(CommentSubject::Database, Some("text".into()))]).encode();
-    let flag = bytes.len() - 4 - 4 - 1;
+    // Behind it are the text and the number of the entries of access control.
+    let flag = bytes.len() - 4 - 4 - 4 - 1;
     let refused = |what: &str, forge: &dyn Fn(&mut Vec<u8>)| {
         let mut bytes = bytes.clone();
         forge(&mut bytes);
@@ -121,6 +124,6 @@ fn forged_comments_of_records_are_refused() {
         bytes.truncate(flag + 1);
         bytes.extend_from_slice(&[0; 4]);
     });
-    refused("a text that is cut", &|bytes| bytes.truncate(bytes.len() - 1));
-    refused("bytes after the last comment", &|bytes| bytes.push(0));
+    refused("a text that is cut", &|bytes| bytes.truncate(bytes.len() - 4 - 1));
+    refused("bytes after the last entry", &|bytes| bytes.push(0));
 }

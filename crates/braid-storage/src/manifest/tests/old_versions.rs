@@ -88,10 +88,10 @@ fn encode_version_4(manifest: &Manifest) -> Vec<u8> {
     bytes
 }
 
-/// Removes the schemas, sequences, views and comments of a manifest without logs that has neither these nor types: of versions before 6.
+/// Removes the schemas, sequences, views, comments and access control of a manifest without logs that has neither these nor types: of versions before 6.
 fn remove_new_sections(bytes: &mut Vec<u8>) {
-    let sections = HEADER_BYTES + 8..HEADER_BYTES + 24;
-    assert_eq!(bytes[sections.clone()], [0; 16], "there are no schemas, sequences, views and comments");
+    let sections = HEADER_BYTES + 8..HEADER_BYTES + 28;
+    assert_eq!(bytes[sections.clone()], [0; 20], "there are no schemas, sequences, views, comments and access control");
     bytes.drain(sections);
 }
 
@@ -180,8 +180,8 @@ pub(super) fn encode_version_6(manifest: &Manifest) -> Vec<u8> {
     bytes.drain(count..count + 2);
     // Behind the number of the log, no types, schemas, sequences and views.
     let comments = HEADER_BYTES + 8 + 8 + 3 * 4;
-    assert_eq!(bytes[comments..comments + 4], [0; 4], "there are no comments");
-    bytes.drain(comments..comments + 4);
+    assert_eq!(bytes[comments..comments + 8], [0; 8], "there are no comments and no access control");
+    bytes.drain(comments..comments + 8);
     bytes[8] = 6;
     reseal(&mut bytes);
     bytes

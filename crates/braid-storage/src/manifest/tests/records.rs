@@ -6,6 +6,7 @@ use braid_testing::cases;
 use super::super::table_section::put_definition;
 use super::super::*;
 use super::{damage, random_manifest};
+use crate::access::changed_access;
 use crate::comments::changed_comments;
 
 /// The state before `manifest`, without types and tables.
@@ -19,6 +20,7 @@ fn state_before(manifest: &Manifest) -> Manifest {
         sequences: Vec::new(),
         views: Vec::new(),
         comments: Comments::new(),
+        access: AccessControl::default(),
         tables: Vec::new(),
         ..manifest.clone()
     }
@@ -45,6 +47,7 @@ fn record_of(manifest: &Manifest) -> CommitRecord {
         dropped: Vec::new(),
         changed: manifest.tables.iter().map(change).collect(),
         comments: changed_comments(&Comments::new(), &manifest.comments),
+        access: changed_access(&AccessControl::default(), &manifest.access),
     }
 }
 
