@@ -4,7 +4,7 @@
 //! bound, so that it is planned with the rest of the statement and sees the same state of the database:
 //!
 //! ```sql
-//! pg_get_userbyid(x)  →  (SELECT … called.a1 … AS pg_get_userbyid FROM (SELECT CAST(x AS oid) AS a1) AS called)
+//! pg_get_triggerdef(x)  →  (SELECT … called.a1 … AS pg_get_triggerdef FROM (SELECT CAST(x AS oid) AS a1) AS called)
 //! ```
 //!
 //! Arguments stand in a query of their own, beside no relation, so that names in them mean what they meant around the call, and are
@@ -111,12 +111,6 @@ const VIEW_DEFINITION: &str = "(SELECT CAST(rule.ev_action AS text) FROM pg_cata
 
 /// Expression trees are kept as SQL.
 const FUNCTIONS: &[CatalogFunction] = &[
-    function(
-        "pg_get_userbyid",
-        &["oid"],
-        "coalesce((SELECT owning.rolname FROM pg_catalog.pg_authid owning WHERE owning.oid = called.a1),
-            CAST('unknown (OID=' || CAST(called.a1 AS text) || ')' AS name))",
-    ),
     function(
         "pg_get_expr",
         &["pg_node_tree", "oid"],
@@ -396,7 +390,7 @@ mod tests {
             "SELECT (SELECT CASE WHEN called.a1 IS NULL THEN CAST(NULL AS TEXT) END AS pg_get_statisticsobjdef_columns \
              FROM (SELECT CAST($1 AS oid) AS a1) AS called)"
         );
-        let nested = expanded("SELECT pg_get_userbyid(pg_my_temp_schema()) FROM t");
+        let nested = expanded("SELECT pg_table_is_visible(pg_my_temp_schema()) FROM t");
         assert!(
             nested.contains("CAST((SELECT coalesce(") && nested.contains("AS pg_my_temp_schema) AS oid) AS a1"),
             "{nested}"
@@ -406,10 +400,10 @@ mod tests {
     #[test]
     fn other_calls_stay() {
         for sql in [
-            "SELECT pg_get_userbyid(1, 2)",
-            "SELECT public.pg_get_userbyid(1)",
-            "SELECT \"PG_GET_USERBYID\"(1)",
-            "SELECT pg_get_userbyid(DISTINCT a) FROM t",
+            "SELECT pg_table_is_visible(1, 2)",
+            "SELECT public.pg_table_is_visible(1)",
+            "SELECT \"PG_TABLE_IS_VISIBLE\"(1)",
+            "SELECT pg_table_is_visible(DISTINCT a) FROM t",
             "SELECT abs(1)",
         ] {
             assert_eq!(expanded(sql), sql);

@@ -80,6 +80,13 @@ impl EngineError {
         self
     }
 
+    /// The same without a detail.
+    #[must_use]
+    pub(crate) fn without_detail(mut self) -> Self {
+        self.0.detail = None;
+        self
+    }
+
     /// Adds a hint: what the user can do.
     #[must_use]
     pub fn with_hint(mut self, hint: impl Into<String>) -> Self {

@@ -25,6 +25,7 @@
 //! | `recall` | a query by its template: recalled or learned, bound, run |
 //! | `front_end` | statements bound, planned and started |
 //! | `dependents`, `named_roles` | what depends on tables and views; the roles that statements name |
+//! | `default_lists` | the access control lists of objects to come |
 //! | `table_names` | the table that a statement which changes tables means |
 //! | `access` | whether the roles of a session may do what is asked for |
 //! | `statement_context` | what a statement needs of its session: database, user, settings, transaction, time |
@@ -83,6 +84,7 @@ mod comments;
 mod conversion;
 mod copy;
 mod deep_stack;
+mod default_lists;
 mod dependents;
 mod dml;
 mod enum_types;

@@ -8,8 +8,10 @@
 
 use std::collections::HashSet;
 
+use braid_storage::AccessObject;
 use sqlparser::ast::{Ident, ObjectName};
 
+use crate::access::AccessCheck;
 use crate::names::fold;
 use crate::notices::Notice;
 use crate::statement::{LockMode, MaintenanceStatement, ReindexSubject, Target};
@@ -25,6 +27,15 @@ enum Work {
     Vacuum,
     VacuumAndAnalyze,
     Analyze,
+}
+
+impl Work {
+    fn verb(self) -> &'static str {
+        match self {
+            Work::Vacuum | Work::VacuumAndAnalyze => "vacuum",
+            Work::Analyze => "analyze",
+        }
+    }
 }
 
 /// Runs a statement about how the database is kept.
@@ -198,6 +209,16 @@ fn check_targets(context: &StatementContext, work: Work, targets: &[Target]) -> 
 }
 
 fn check_target(context: &StatementContext, work: Work, named: &Named, columns: &[Ident]) -> Result<(), EngineError> {
+    let skip = |name: &str, why: &str| {
+        context.raise(Notice::warning(SqlState::Warning, format!("skipping \"{name}\" --- {why}")));
+    };
+    if let Some((object, name)) = relation_of(named)
+        && let Some(access) = AccessCheck::now(context)
+        && [object, AccessObject::Database].into_iter().all(|owned| access.check_owner(owned).is_err())
+    {
+        skip(name, &format!("only table or database owner can {} it", work.verb()));
+        return Ok(());
+    }
     let skipped = match named {
         Named::Table(def) => return check_columns(&def.name, columns, |name| def.column(name).is_some()),
         Named::View(view) if view.is_materialized() => {
@@ -208,14 +229,18 @@ fn check_target(context: &StatementContext, work: Work, named: &Named, columns: 
         Named::System(name, SystemKind::View) => name,
         Named::System(_, SystemKind::Table) | Named::Nothing(..) | Named::NoSchema(..) => return Ok(()),
     };
-    skip(context, work, skipped);
+    skip(skipped, &format!("cannot {} non-tables or special system tables", work.verb()));
     Ok(())
 }
 
-fn skip(context: &StatementContext, work: Work, name: &str) {
-    let verb = if work == Work::Analyze { "analyze" } else { "vacuum" };
-    let message = format!("skipping \"{name}\" --- cannot {verb} non-tables or special system tables");
-    context.raise(Notice::warning(SqlState::Warning, message));
+/// A relation of users, and its name.
+fn relation_of(named: &Named) -> Option<(AccessObject, &str)> {
+    match named {
+        Named::Table(def) => Some((AccessObject::Relation(def.id), &def.name)),
+        Named::View(view) => Some((AccessObject::Relation(view.id), &view.name)),
+        Named::Sequence(known) => Some((AccessObject::Relation(known.definition.id), &known.definition.name)),
+        Named::System(..) | Named::Nothing(..) | Named::NoSchema(..) => None,
+    }
 }
 
 fn check_columns(table: &str, columns: &[Ident], has: impl Fn(&str) -> bool) -> Result<(), EngineError> {

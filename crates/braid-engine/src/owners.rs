@@ -9,6 +9,7 @@ use sqlparser::ast::Ident;
 use crate::access::AccessCheck;
 use crate::comments::{check_object, subject_of};
 use crate::named_roles::{check_may_give_to, role_of};
+use crate::names::fold;
 use crate::notices::Notice;
 use crate::statement::{CommentObject, CommentedRelation, ObjectStatement, RoleName};
 use crate::statement_context::StatementContext;
@@ -37,8 +38,9 @@ pub(crate) async fn change_owner(
         let subject = find(context, view, &statement.object)?;
         let new = role_of(context, view, &RoleName::of(owner))?;
         let Some(object) = object_of(&subject) else {
-            // Indexes go with their tables, as PostgreSQL says.
-            let message = "cannot change owner of an index";
+            // Indexes go with their tables.
+            let name = written_name(&statement.object);
+            let message = format!("cannot change owner of index \"{name}\"");
             context.raise(Notice::warning(SqlState::WrongObjectType, message));
             return Ok(());
         };
@@ -78,10 +80,16 @@ fn give_to(
     if let Some(check) = AccessCheck::of(context, view) {
         check.check_owner(object)?;
         check_may_give_to(context, view, new)?;
-        let schema = schema_of(view, object);
-        let place = schema.map_or(AccessObject::Database, AccessObject::Schema);
-        if object != AccessObject::Database && !objects.has(new, place, Privileges::CREATE) {
-            check.check(place, Privileges::NONE)?;
+        if object == AccessObject::Database && !objects.roles().attributes(check.role()).creates_databases {
+            let message = "permission denied to change owner of database";
+            return Err(EngineError::new(SqlState::InsufficientPrivilege, message));
+        }
+        // The new owner of a schema needs nothing that the old one has not.
+        let (place, creator) = match schema_of(view, object) {
+            Some(schema) => (AccessObject::Schema(schema), new),
+            None => (AccessObject::Database, check.role()),
+        };
+        if object != AccessObject::Database && !objects.has(creator, place, Privileges::CREATE) {
             let (kind, name) = crate::access::named_object(view, context.database_name(), place);
             let message = format!("permission denied for {kind} {name}");
             return Err(EngineError::new(SqlState::InsufficientPrivilege, message));
@@ -115,6 +123,15 @@ pub(crate) fn give(writes: &mut WriteSet, view: &Catalog, object: AccessObject, 
         && let Some(list) = ObjectAccess::of(view).own_list(object)
     {
         writes.set_access(view, AccessEntry::Privileges { object, acl: given_to(&list, old, new) });
+    }
+}
+
+fn written_name(object: &CommentObject) -> String {
+    match object {
+        CommentObject::Relation(_, name) => {
+            name.0.last().and_then(|part| part.as_ident()).map(fold).unwrap_or_default()
+        }
+        _ => String::new(),
     }
 }
 

@@ -1,10 +1,10 @@
 //! What a session was given of sequences: the numbers that `currval` and `lastval` return, and numbers taken ahead.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use braid_base::TableId;
-use braid_storage::{CatalogSequence, Numbers, SequenceCounter, SequenceDef};
+use braid_storage::{CatalogSequence, Numbers, SequenceCounter, SequenceDef, SequenceUse};
 use parking_lot::Mutex;
 
 /// What a session was given of sequences.
@@ -20,6 +20,8 @@ struct Known {
     last: Option<TableId>,
     /// Numbers that the present statement has taken.
     drawn: u64,
+    /// The tables whose identity columns get numbers by the present statement.
+    identities_of: BTreeSet<TableId>,
 }
 
 /// What a session was given of one sequence.
@@ -51,6 +53,17 @@ impl SessionSequences {
         self.known.lock().keep(id, sequence, numbers)
     }
 
+    /// The present statement may draw numbers for the identity columns of a table.
+    pub fn permit_identities_of(&self, table: TableId) {
+        self.known.lock().identities_of.insert(table);
+    }
+
+    /// Whether a sequence is of an identity column for which the present statement may draw numbers.
+    pub fn permits_identity(&self, sequence: &SequenceDef) -> bool {
+        let of = sequence.owner.filter(|owner| owner.usage != SequenceUse::Owned);
+        of.is_some_and(|owner| self.known.lock().identities_of.contains(&owner.table))
+    }
+
     /// The number that `currval` returns.
     pub fn current(&self, id: TableId) -> Option<i64> {
         self.known.lock().sequences.get(&id)?.current
@@ -79,7 +92,9 @@ impl SessionSequences {
 
     /// A statement begins.
     pub fn begin_statement(&self) {
-        self.known.lock().drawn = 0;
+        let mut known = self.known.lock();
+        known.drawn = 0;
+        known.identities_of.clear();
     }
 
     /// DISCARD SEQUENCES.

@@ -133,6 +133,11 @@ pub struct AppendedRows {
 }
 
 impl AppendedRows {
+    /// Whether their table appears with them.
+    pub fn is_of_new_table(&self) -> bool {
+        matches!(self.target, Target::New)
+    }
+
     /// How many they are.
     pub fn row_count(&self) -> u64 {
         self.row_count

@@ -228,7 +228,8 @@ pub fn default_list_of(
     let initial = kind.default_list(owner);
     let base = of_all.unwrap_or(&initial);
     let acl = merged(base, of_schema.map_or(&[], Vec::as_slice), roles, owner);
-    (sorted(&acl) != sorted(&initial)).then_some(acl)
+    // PostgreSQL takes an empty list for none.
+    (!acl.is_empty() && sorted(&acl) != sorted(&initial)).then_some(acl)
 }
 
 fn sorted(acl: &[AclItem]) -> Vec<(RoleId, RoleId, Vec<char>, Vec<char>)> {

@@ -4,6 +4,7 @@
 //! rows and definitions where it looks its relations up ([`AccessCheck`]). A plan that is kept for others was checked for the role that is
 //! part of its key, in a state of the privileges that is, too. Superusers may do everything: for them there is no [`AccessCheck`].
 
+mod error_details;
 mod reads;
 
 use std::sync::Arc;
@@ -14,6 +15,7 @@ use braid_sql::{SqlError, SqlState};
 use braid_storage::{AccessObject, Catalog, Privileges, RoleId, TableDef};
 
 use crate::statement_context::StatementContext;
+pub(crate) use error_details::without_unreadable;
 pub(crate) use reads::{ReadCheck, ReadRelation};
 
 /// What the current role of a session may do, which is no superuser, in one state of the database.
@@ -91,6 +93,18 @@ impl AccessCheck {
         }
         let (kind, name) = named_object(&self.snapshot, &self.database, object);
         Err(denied(format!("must be owner of {kind} {name}")))
+    }
+
+    /// Checks that the role may use an enumerated type, or its array type, for columns.
+    ///
+    /// # Errors
+    /// 42501
+    pub fn check_type(&self, oid: u32) -> Result<(), SqlError> {
+        let mut types = self.snapshot.enum_types().map(|known| &known.definition);
+        match types.find(|definition| definition.oid == oid || definition.array_oid == oid) {
+            Some(definition) => self.check(AccessObject::Type(definition.oid), Privileges::USAGE),
+            None => Ok(()),
+        }
     }
 
     /// Checks that the role may create something in a schema.

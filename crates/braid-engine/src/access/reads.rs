@@ -27,6 +27,7 @@ pub(crate) enum ReadRelation {
 }
 
 /// What the current role of a session may read in one state of the database.
+#[derive(Clone, Copy)]
 pub(crate) struct ReadCheck<'a> {
     catalog: &'a Catalog,
     objects: ObjectAccess<'a>,
@@ -62,7 +63,10 @@ impl<'a> ReadCheck<'a> {
             ReadRelation::Sequence(id) if self.objects.has(role, object(id), Privileges::SELECT) => Ok(()),
             ReadRelation::Sequence(id) => Err(denied_on(self.catalog, self.database, object(id))),
             ReadRelation::Refreshed(id) => match self.catalog.view_by_id(*id) {
-                Some(view) => self.check_sources(self.objects.owner(object(id)), view),
+                Some(view) => {
+                    let role = self.objects.owner(object(id));
+                    Self { role, ..*self }.check_sources(role, view)
+                }
                 None => Ok(()),
             },
             ReadRelation::System(id, _) if self.objects.roles().reads_system_relation(role, *id) => Ok(()),
@@ -82,7 +86,8 @@ impl<'a> ReadCheck<'a> {
             return Err(denied_on(self.catalog, self.database, AccessObject::Relation(id)));
         }
         match self.catalog.view_by_id(id).filter(|view| !view.is_materialized()) {
-            Some(view) if is_of_invoker(view) => self.check_sources(role, view),
+            // Whoever reads the views around it.
+            Some(view) if is_of_invoker(view) => self.check_sources(self.role, view),
             Some(view) => self.check_sources(self.objects.owner(AccessObject::Relation(id)), view),
             None => Ok(()),
         }
@@ -97,7 +102,7 @@ impl<'a> ReadCheck<'a> {
             }
             SourceRelation::System { schema } => match relation(schema, &source.name) {
                 Some(known) => self.check_as(role, &ReadRelation::System(known.id, known.name)),
-                None => Ok(()),
+                None => self.check_as(role, &ReadRelation::Server(source.name.clone())),
             },
         })
     }

@@ -6,6 +6,7 @@ use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use super::CopyTarget;
 use super::record_load::RecordLoad;
+use crate::access::without_unreadable;
 use crate::interrupt::Interrupt;
 use crate::outcome::CopySink;
 use crate::statement::{CopyFormat, CopyOptions};
@@ -46,7 +47,8 @@ impl CopySink for StdinLoad {
     fn data(&mut self, bytes: Bytes) -> BoxFuture<'_, Result<(), EngineError>> {
         Box::pin(async move {
             let taken = self.interrupt.run(self.load.take(&bytes)).await;
-            taken.map(drop).inspect_err(|_| self.context.fail_transaction())
+            let taken = taken.map(drop).map_err(|error| without_unreadable(&self.context, error));
+            taken.inspect_err(|_| self.context.fail_transaction())
         })
     }
 
@@ -54,7 +56,8 @@ impl CopySink for StdinLoad {
         Box::pin(async move {
             let Self { context, load, interrupt, _running, .. } = *self;
             let complete = async { dml::add_rows(&context, load.complete().await?).await };
-            interrupt.run(complete).await.inspect_err(|_| context.fail_transaction())
+            let completed = interrupt.run(complete).await.map_err(|error| without_unreadable(&context, error));
+            completed.inspect_err(|_| context.fail_transaction())
         })
     }
 }

@@ -260,7 +260,7 @@ pub(super) fn concurrent_update() -> EngineError {
 }
 
 /// `ONLY t`, which the parser takes for a table `only` with an alias. No table has others below it.
-fn without_only(mut table: TableWithJoins) -> TableWithJoins {
+pub(crate) fn without_only(mut table: TableWithJoins) -> TableWithJoins {
     if let TableFactor::Table { name, alias, .. } = &mut table.relation
         && let [part] = &name.0[..]
         && part.as_ident().is_some_and(|word| word.quote_style.is_none() && word.value.eq_ignore_ascii_case("only"))

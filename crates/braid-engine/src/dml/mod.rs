@@ -45,6 +45,7 @@ pub(crate) mod row_checks;
 mod update;
 mod values;
 
+pub(crate) use changed_rows::without_only;
 pub(crate) use changes::add_rows;
 pub(crate) use delete::{delete, prepare_delete};
 pub(crate) use insert::{execute, prepare};

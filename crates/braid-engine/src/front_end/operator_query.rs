@@ -66,7 +66,8 @@ pub(super) async fn start(
     parameters: &BoundParameters,
 ) -> Result<StartedQuery, EngineError> {
     let parameters = QueryParameters::of(parameters);
-    let planned_query = planned(context, statement, source.clone(), &parameters, Numerics::Optimistic).await??;
+    let planned_query =
+        planned(context, statement, source.clone(), &parameters, Numerics::Optimistic).await??.permitted()?;
     let PlannedQuery { query: lowered, returned, .. } = planned_query;
     let (plan, shown) = alone(context, &lowered);
     let rows = start_alone(context, &plan);
@@ -76,7 +77,7 @@ pub(super) async fn start(
     if let Some(rows) = unless_too_narrow(rows).await {
         return Ok(StartedQuery { rows, shown, lowered, returned });
     }
-    let planned_query = planned(context, statement, source, &parameters, Numerics::Wide).await??;
+    let planned_query = planned(context, statement, source, &parameters, Numerics::Wide).await??.permitted()?;
     let PlannedQuery { query: lowered, returned, .. } = planned_query;
     let (plan, shown) = alone(context, &lowered);
     Ok(StartedQuery { rows: start_alone(context, &plan), shown, lowered, returned })
@@ -90,10 +91,10 @@ pub(super) async fn plan_returning(
     parameters: &BoundParameters,
 ) -> Result<Option<ReturnedPlan>, EngineError> {
     let parameters = QueryParameters::of(parameters);
-    Ok(planned(context, statement, source, &parameters, Numerics::Wide).await??.returned)
+    Ok(planned(context, statement, source, &parameters, Numerics::Wide).await??.permitted()?.returned)
 }
 
-/// A query that is planned and does not run.
+/// A query that is planned and does not run: nobody needs privileges for it.
 pub(super) async fn lowered(
     context: &StatementContext,
     statement: &Statement,
@@ -112,6 +113,7 @@ pub(crate) async fn plan_alone(
 ) -> Result<(AlonePlan, ShownColumns), EngineError> {
     let parameters = QueryParameters::of(parameters);
     let planned = planned(context, statement, QuerySource::default(), &parameters, Numerics::Optimistic).await??;
+    let planned = planned.permitted()?;
     Ok(alone(context, &planned.query))
 }
 
@@ -169,12 +171,12 @@ async fn planned_uncounted(
     if is_brief(statement.origin(), statement.size()) && views.is_brief() {
         let constants = parameters.constants(Literals::InPlace(numerics));
         let planned = plan_here(|| Ok(plan_source(context, statement, &source, constants)))?;
-        return Ok(planned.map_err(NoPlan::into_error).and_then(PlannedQuery::permitted));
+        return Ok(planned.map_err(NoPlan::into_error));
     }
     let (size, statement, parameters) = (statement.size(), statement.clone(), parameters.clone());
     let work = async move |context: StatementContext| {
         let planned = plan_source(&context, &statement, &source, parameters.constants(Literals::InPlace(numerics)));
-        Ok(planned.map_err(NoPlan::into_error).and_then(PlannedQuery::permitted))
+        Ok(planned.map_err(NoPlan::into_error))
     };
     context.plan_apart(size, work).await
 }

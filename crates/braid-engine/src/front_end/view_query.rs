@@ -9,7 +9,9 @@ use braid_sql::binder::{Referenced, Statement as BoundStatement};
 use braid_sql::functions::advisory::AdvisoryLocks;
 use braid_sql::functions::backends::Backends;
 use braid_sql::functions::numbers::random::SessionRandom;
-use braid_sql::functions::{Notifications, ObjectNames, Sequences, SessionFacts, SettingChanges};
+use braid_sql::functions::{
+    HeldPrivileges, Notifications, ObjectNames, PrivilegedObject, RoleRight, Sequences, SessionFacts, SettingChanges,
+};
 use braid_sql::input::time_zones::TimeZone;
 use braid_sql::pg_catalog::TypeId;
 use braid_sql::{SqlError, SqlType};
@@ -287,6 +289,14 @@ impl ObjectNames for NotingNames {
 
     fn has_column(&self, relation: u32, name: &str) -> bool {
         self.objects.has_column(relation, name)
+    }
+
+    fn held(&self, role: u32, object: PrivilegedObject<'_>) -> Option<HeldPrivileges> {
+        self.objects.held(role, object)
+    }
+
+    fn has_role(&self, member: u32, role: u32, right: RoleRight) -> bool {
+        self.objects.has_role(member, role, right)
     }
 
     fn relation_bytes(&self, id: u32) -> Option<u64> {

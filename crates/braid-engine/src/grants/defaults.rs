@@ -2,11 +2,12 @@
 
 use braid_base::SchemaId;
 use braid_catalog::privileges::{Grantable, ObjectKind, Roles};
-use braid_storage::{AccessEntry, AccessKey, AclItem, DefaultsKind, DefaultsSubject, Privileges};
+use braid_storage::{DefaultsKind, DefaultsSubject, Privileges};
 
 use super::list_changes::{Granting, grantees_of, list_with};
 use super::subjects::schema;
 use super::words::Wanted;
+use crate::default_lists::{initial_list, put_default_list};
 use crate::named_roles::role_of;
 use crate::statement::{DefaultObjects, DefaultPrivilegesStatement, PrivilegeChange};
 use crate::statement_context::StatementContext;
@@ -55,16 +56,10 @@ pub(crate) async fn alter_defaults(
             let grantable = Grantable { grantor: creator, privileges: wanted };
             for schema in scopes(&schemas) {
                 let subject = DefaultsSubject { creator, schema, kind };
-                let initial = match schema {
-                    Some(_) => Vec::new(),
-                    None => ObjectKind::of_defaults(kind).default_list(creator),
-                };
+                let initial = initial_list(subject);
                 let before = view.access().default_acl(subject).unwrap_or(&initial);
                 let acl = list_with(before, known, (grantable, creator), &granting)?;
-                match is_same(&acl, &initial) {
-                    true => writes.remove_access(view, AccessKey::Defaults(subject)),
-                    false => writes.set_access(view, AccessEntry::Defaults { subject, acl }),
-                }
+                put_default_list(writes, view, subject, acl);
             }
         }
         Ok(())
@@ -102,9 +97,4 @@ fn scopes(schemas: &[SchemaId]) -> Vec<Option<SchemaId>> {
         [] => vec![None],
         schemas => schemas.iter().copied().map(Some).collect(),
     }
-}
-
-/// Whether two lists say the same, in any order.
-fn is_same(one: &[AclItem], other: &[AclItem]) -> bool {
-    one.len() == other.len() && one.iter().all(|item| other.contains(item))
 }

@@ -122,7 +122,12 @@ fn check(privileges: Privileges, kind: ObjectKind) -> Result<(), EngineError> {
     match (privileges - kind.all()).each().next() {
         None => Ok(()),
         Some(other) => {
-            Err(invalid(&format!("invalid privilege type {} for {}", word_of_privilege(other), kind.word())))
+            // A sequence could be meant, which has USAGE.
+            let what = match kind {
+                ObjectKind::Relation if other != Privileges::USAGE => "relation",
+                kind => kind.word(),
+            };
+            Err(invalid(&format!("invalid privilege type {} for {what}", word_of_privilege(other))))
         }
     }
 }

@@ -1,12 +1,16 @@
 //! Statements that define what there is: the objects belong to the role, and it may create in their schemas. Where a relation is created
 //! its schema is checked when its name is ([`crate::table_names::new_name`]).
 
-use braid_base::{ColumnId, SchemaId};
+use std::sync::Arc;
+
+use braid_base::{ColumnId, SchemaId, TableId};
 use braid_catalog::privileges::Roles;
-use braid_storage::{AccessObject, Privileges};
+use braid_sql::syntax::like_of;
+use braid_storage::{AccessObject, CommentSubject, Privileges, TableVersion};
 use sqlparser::ast::{
-    AlterIndexOperation, AlterSchemaOperation, AlterTableOperation, ColumnOption, CreateTable, CreateTableLikeKind,
-    ForeignKeyConstraint, Ident, ObjectName, ObjectType, RenameTableNameKind, Statement, TableConstraint,
+    AlterColumnOperation, AlterIndexOperation, AlterSchemaOperation, AlterTableOperation, ArrayElemTypeDef,
+    ColumnOption, CreateTable, CreateTableLikeKind, DataType, ForeignKeyConstraint, Ident, ObjectName, ObjectType,
+    RenameTableNameKind, Statement, TableConstraint,
 };
 
 use super::{Rules, denied};
@@ -15,11 +19,10 @@ use crate::comments::subject_of;
 use crate::enum_types::NamedType;
 use crate::names::fold;
 use crate::statement::{
-    CommentObject, CommentStatement, ConstraintStatement, CreateForm, MaintenanceStatement, ObjectChange,
-    ObjectStatement, ReindexSubject, SequenceChange, SequenceOption, SequenceStatement, ViewChange, ViewStatement,
+    CommentObject, CommentStatement, CommentedRelation, ConstraintStatement, CreateForm, MaintenanceStatement,
+    ObjectChange, ObjectStatement, ReindexSubject, SequenceChange, SequenceStatement, ViewChange, ViewStatement,
 };
 use crate::table_names::{Named, named_table};
-use braid_storage::CommentSubject;
 
 impl Rules<'_> {
     pub(super) fn check_definition(&self, statement: &Statement) -> Result<(), EngineError> {
@@ -27,7 +30,7 @@ impl Rules<'_> {
             Statement::CreateTable(create) => self.check_create_table(create),
             Statement::CreateIndex(create) => self.check_relation_owner(&create.table_name),
             Statement::AlterIndex { name, operation: AlterIndexOperation::RenameIndex { .. } } => {
-                self.check_index(name)
+                self.check_index_owner(name)
             }
             Statement::AlterTable(alter) => {
                 if let Some((object, schema)) = self.relation(&alter.name)? {
@@ -42,7 +45,7 @@ impl Rules<'_> {
             Statement::CreateType { .. } => {
                 Ok(self.access.check(AccessObject::Schema(SchemaId::PUBLIC), Privileges::CREATE)?)
             }
-            Statement::AlterType(alter) => self.check_type_owner(&alter.name),
+            Statement::AlterType(alter) => self.check_type_owner(&alter.name, None),
             Statement::CreateSchema { .. } => Ok(self.access.check(AccessObject::Database, Privileges::CREATE)?),
             Statement::AlterSchema(alter) => {
                 if let Some(name) = alter.name.0.last().and_then(|part| part.as_ident()) {
@@ -69,6 +72,15 @@ impl Rules<'_> {
                 self.check_reference(key)?;
             }
         }
+        for column in &create.columns {
+            if let Some((table, _)) = like_of(column) {
+                if let Some((object, _)) = self.relation(table)? {
+                    self.access.check(object, Privileges::SELECT)?;
+                }
+            } else {
+                self.check_type(&column.data_type)?;
+            }
+        }
         match &create.like {
             Some(CreateTableLikeKind::Plain(like) | CreateTableLikeKind::Parenthesized(like)) => {
                 match self.relation(&like.name)? {
@@ -77,6 +89,20 @@ impl Rules<'_> {
                 }
             }
             None => Ok(()),
+        }
+    }
+
+    /// A column needs USAGE on its type.
+    fn check_type(&self, written: &DataType) -> Result<(), EngineError> {
+        match written {
+            DataType::Custom(name, _) => match NamedType::find(self.context, &self.snapshot, name)? {
+                NamedType::Enum(known) | NamedType::Array(known) => {
+                    Ok(self.access.check(AccessObject::Type(known.definition.oid), Privileges::USAGE)?)
+                }
+                _ => Ok(()),
+            },
+            DataType::Array(ArrayElemTypeDef::SquareBracket(element, _)) => self.check_type(element),
+            _ => Ok(()),
         }
     }
 
@@ -98,7 +124,11 @@ impl Rules<'_> {
             AlterTableOperation::AddConstraint { constraint: TableConstraint::ForeignKey(key), .. } => {
                 self.check_reference(key)
             }
+            AlterTableOperation::AlterColumn { op: AlterColumnOperation::SetDataType { data_type, .. }, .. } => {
+                self.check_type(data_type)
+            }
             AlterTableOperation::AddColumn { column_def, .. } => {
+                self.check_type(&column_def.data_type)?;
                 column_def.options.iter().try_for_each(|option| match &option.option {
                     ColumnOption::ForeignKey(key) => self.check_reference(key),
                     _ => Ok(()),
@@ -114,7 +144,7 @@ impl Rules<'_> {
                 Some(name) => self.check_schema_owner(name),
                 None => Ok(()),
             },
-            ObjectType::Type => self.check_type_owner(name),
+            ObjectType::Type => self.check_type_owner(name, Some(SchemaId::PUBLIC)),
             ObjectType::Index => self.check_index(name),
             _ => match self.relation(name)? {
                 Some((object, schema)) => self.check_may_drop(object, Some(schema)),
@@ -123,21 +153,32 @@ impl Rules<'_> {
         }
     }
 
-    /// An index belongs to the owner of its table.
+    /// An index belongs to the owner of its table; the owner of its schema may drop it, too.
     fn check_index(&self, name: &ObjectName) -> Result<(), EngineError> {
-        let object = CommentObject::Relation(crate::statement::CommentedRelation::Index, name.clone());
-        let Ok(CommentSubject::Index(key)) = subject_of(self.context, &self.snapshot, &object) else { return Ok(()) };
-        let is_of = |table: &&std::sync::Arc<braid_storage::TableVersion>| {
-            table.def.id == key || table.def.keys.iter().any(|known| known.id == key)
-        };
-        let Some(table) = self.snapshot.tables().find(is_of) else { return Ok(()) };
-        match self.check_may_drop(AccessObject::Relation(table.def.id), Some(table.def.schema)) {
-            Ok(()) => Ok(()),
-            Err(_) => {
+        let owns = |schema| self.access.check_owner(AccessObject::Schema(schema)).is_ok();
+        match self.table_of_index(name) {
+            Some((_, schema)) if owns(schema) => Ok(()),
+            _ => self.check_index_owner(name),
+        }
+    }
+
+    fn check_index_owner(&self, name: &ObjectName) -> Result<(), EngineError> {
+        match self.table_of_index(name) {
+            Some((table, _)) if self.access.check_owner(AccessObject::Relation(table)).is_err() => {
                 let name = name.0.last().and_then(|part| part.as_ident()).map(fold).unwrap_or_default();
                 Err(denied(format!("must be owner of index {name}")))
             }
+            _ => Ok(()),
         }
+    }
+
+    /// The table of an index, and its schema; `None` for what is no index.
+    fn table_of_index(&self, name: &ObjectName) -> Option<(TableId, SchemaId)> {
+        let object = CommentObject::Relation(CommentedRelation::Index, name.clone());
+        let Ok(CommentSubject::Index(key)) = subject_of(self.context, &self.snapshot, &object) else { return None };
+        let is_of =
+            |table: &&Arc<TableVersion>| table.def.id == key || table.def.keys.iter().any(|known| known.id == key);
+        self.snapshot.tables().find(is_of).map(|table| (table.def.id, table.def.schema))
     }
 
     fn check_schema_owner(&self, name: &Ident) -> Result<(), EngineError> {
@@ -147,10 +188,10 @@ impl Rules<'_> {
         }
     }
 
-    fn check_type_owner(&self, name: &ObjectName) -> Result<(), EngineError> {
+    fn check_type_owner(&self, name: &ObjectName, schema: Option<SchemaId>) -> Result<(), EngineError> {
         match NamedType::find(self.context, &self.snapshot, name)? {
             NamedType::Enum(known) | NamedType::Array(known) => {
-                self.check_may_drop(AccessObject::Type(known.definition.oid), None)
+                self.check_may_drop(AccessObject::Type(known.definition.oid), schema)
             }
             _ => Ok(()),
         }
@@ -179,30 +220,15 @@ impl Rules<'_> {
     }
 
     pub(super) fn check_sequence(&self, statement: &SequenceStatement) -> Result<(), EngineError> {
-        let check_owned_by = |options: &[SequenceOption]| {
-            options.iter().try_for_each(|option| match option {
-                SequenceOption::OwnedBy(Some(column)) => self.check_owner_of_column(column),
-                _ => Ok(()),
-            })
-        };
         match statement {
-            SequenceStatement::Create { options, .. } => check_owned_by(options),
+            SequenceStatement::Create { .. } => Ok(()),
             SequenceStatement::Alter { name, change, .. } => {
                 self.check_relation_owner(name)?;
                 match (change, self.relation(name)?) {
-                    (SequenceChange::Options(options), _) => check_owned_by(options),
                     (SequenceChange::Rename(_), Some((_, schema))) => Ok(self.access.check_create_in(schema)?),
-                    (SequenceChange::Rename(_), None) => Ok(()),
+                    (SequenceChange::Options(_), _) | (SequenceChange::Rename(_), None) => Ok(()),
                 }
             }
-        }
-    }
-
-    /// The owner of a sequence is that of the table whose column it belongs to.
-    fn check_owner_of_column(&self, column: &ObjectName) -> Result<(), EngineError> {
-        match column.0.split_last() {
-            Some((_, table)) if !table.is_empty() => self.check_relation_owner(&ObjectName(table.to_vec())),
-            _ => Ok(()),
         }
     }
 
@@ -247,7 +273,7 @@ impl Rules<'_> {
             Ok(CommentSubject::Database) => AccessObject::Database,
             Ok(CommentSubject::Index(_)) => {
                 return match object {
-                    CommentObject::Relation(_, name) => self.check_index(name),
+                    CommentObject::Relation(_, name) => self.check_index_owner(name),
                     _ => Ok(()),
                 };
             }
@@ -264,18 +290,14 @@ impl Rules<'_> {
 
     pub(super) fn check_maintenance(&self, statement: &MaintenanceStatement) -> Result<(), EngineError> {
         match statement {
-            MaintenanceStatement::Vacuum { targets, .. } => {
-                self.check_targets(targets.iter().map(|of| &of.name), "vacuum")
-            }
-            MaintenanceStatement::Analyze { targets, .. } => {
-                self.check_targets(targets.iter().map(|of| &of.name), "analyze")
-            }
+            // What belongs to others is passed over.
+            MaintenanceStatement::Vacuum { .. } | MaintenanceStatement::Analyze { .. } => Ok(()),
             MaintenanceStatement::Checkpoint if !self.has_role(Roles::CHECKPOINT) => {
                 Err(denied("must be superuser or have privileges of pg_checkpoint to do CHECKPOINT"))
             }
             MaintenanceStatement::Checkpoint => Ok(()),
             MaintenanceStatement::Reindex { subject, .. } => match subject {
-                ReindexSubject::Index(name) => self.check_index(name),
+                ReindexSubject::Index(name) => self.check_index_owner(name),
                 ReindexSubject::Table(name) => self.check_relation_owner(name),
                 ReindexSubject::Schema(name) => self.check_schema_owner(name),
                 ReindexSubject::Database(..) => Ok(self.access.check_owner(AccessObject::Database)?),
@@ -283,19 +305,5 @@ impl Rules<'_> {
             MaintenanceStatement::Cluster { table: Some((name, _)), .. } => self.check_relation_owner(name),
             MaintenanceStatement::Cluster { table: None, .. } | MaintenanceStatement::Lock { .. } => Ok(()),
         }
-    }
-
-    /// VACUUM and ANALYZE of tables of others, which PostgreSQL passes over with a warning, are refused.
-    fn check_targets<'a>(&self, names: impl Iterator<Item = &'a ObjectName>, what: &str) -> Result<(), EngineError> {
-        for name in names {
-            if let Some((object, _)) = self.relation(name)?
-                && self.access.check_owner(object).is_err()
-                && self.access.check_owner(AccessObject::Database).is_err()
-            {
-                let name = name.0.last().and_then(|part| part.as_ident()).map(fold).unwrap_or_default();
-                return Err(denied(format!("permission denied to {what} \"{name}\"")));
-            }
-        }
-        Ok(())
     }
 }

@@ -8,15 +8,19 @@ use std::collections::BTreeSet;
 use braid_base::ColumnId;
 use braid_sql::syntax::walk::{Tree, Walk};
 use braid_storage::TableDef;
-use sqlparser::ast::{Expr, Ident, ObjectName, Select, SelectItem, SelectItemQualifiedWildcardKind};
+use sqlparser::ast::{
+    Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, ObjectName, Select, SelectItem,
+    SelectItemQualifiedWildcardKind,
+};
 
 use crate::names::fold;
 
 /// What a statement reads of a table.
 pub(super) struct ReadColumns<'a> {
     table: &'a TableDef,
-    /// What it is called.
+    /// What it is called, and what else has its columns: `excluded`.
     name: String,
+    other_name: Option<&'static str>,
     read: BTreeSet<ColumnId>,
 }
 
@@ -24,7 +28,12 @@ impl<'a> ReadColumns<'a> {
     /// Nothing yet, of a table that the statement calls so.
     pub fn new(table: &'a TableDef, alias: Option<&Ident>) -> Self {
         let name = alias.map_or_else(|| table.name.clone(), fold);
-        Self { table, name, read: BTreeSet::new() }
+        Self { table, name, other_name: None, read: BTreeSet::new() }
+    }
+
+    /// From now on the rows of this name count as those of the table, too.
+    pub fn call_also(&mut self, name: &'static str) {
+        self.other_name = Some(name);
     }
 
     /// Adds what a part of the statement reads.
@@ -52,7 +61,7 @@ impl<'a> ReadColumns<'a> {
     }
 
     fn is_own_name(&self, name: Option<&Ident>) -> bool {
-        name.is_some_and(|name| fold(name) == self.name)
+        name.map(fold).is_some_and(|name| name == self.name || self.other_name == Some(&*name))
     }
 
     fn add_item(&mut self, item: &SelectItem) {
@@ -94,11 +103,26 @@ impl Walk for ReadColumns<'_> {
             Expr::Identifier(name) => self.add_name(&fold(name)),
             Expr::CompoundIdentifier(parts) => {
                 let [.., qualifier, last] = &parts[..] else { return };
-                if self.is_own_name(Some(qualifier)) {
-                    self.add_name(&fold(last));
+                match self.is_own_name(Some(qualifier)) {
+                    // Also a star: it is a column that no table has.
+                    true if self.table.column(&fold(last)).is_none() => self.add_all(),
+                    true => self.add_name(&fold(last)),
+                    false => {}
                 }
             }
             Expr::QualifiedWildcard(name, _) if self.is_own_name(last_of(name)) => self.add_all(),
+            Expr::Function(function) => {
+                let FunctionArguments::List(list) = &function.args else { return };
+                let is_row = |argument: &FunctionArg| {
+                    let (FunctionArg::Unnamed(value)
+                    | FunctionArg::Named { arg: value, .. }
+                    | FunctionArg::ExprNamed { arg: value, .. }) = argument;
+                    matches!(value, FunctionArgExpr::QualifiedWildcard(name) if self.is_own_name(last_of(name)))
+                };
+                if list.args.iter().any(is_row) {
+                    self.add_all();
+                }
+            }
             _ => {}
         }
     }

@@ -4,22 +4,23 @@ use std::sync::Arc;
 
 use braid_base::{ColumnId, TableId};
 use braid_catalog::privileges::Roles;
-use braid_storage::{AccessObject, Privileges, RoleId, TableDef};
+use braid_storage::{AccessObject, CatalogSequence, Privileges, RoleId, TableDef};
 use sqlparser::ast::{
     Assignment, AssignmentTarget, CascadeOption, ConflictTarget, Cte, Delete, DoUpdate, FromTable, Ident, Insert,
     Merge, MergeAction, MergeInsertExpr, MergeInsertKind, ObjectName, OnConflict, OnConflictAction, OnInsert, Query,
-    SelectItem, SetExpr, Statement, TableFactor, TableObject, Truncate, Update,
+    SelectItem, SetExpr, Statement, TableFactor, TableObject, TableWithJoins, Truncate, TruncateIdentityOption, Update,
 };
 
 use super::read_columns::ReadColumns;
 use super::{Rules, denied};
 use crate::EngineError;
+use crate::dml::without_only;
 use crate::names::fold;
 use crate::statement::{CopyPlace, CopyStatement, CopySubject, LockMode};
 use crate::table_names::{Named, named_table};
 
 /// A table, and its alias.
-type CalledTable<'a> = (Arc<TableDef>, Option<&'a Ident>);
+type CalledTable = (Arc<TableDef>, Option<Ident>);
 
 impl Rules<'_> {
     /// The changes of a query: those of its WITH, and its own if it is a change with a WITH.
@@ -46,16 +47,10 @@ impl Rules<'_> {
         }
     }
 
-    fn table_of_factor<'a>(&self, factor: &'a TableFactor) -> Result<Option<CalledTable<'a>>, EngineError> {
-        let TableFactor::Table { name, alias, .. } = factor else { return Ok(None) };
-        let alias = alias.as_ref().map(|alias| &alias.name);
-        // `ONLY t` is read as a table `only` that is called t.
-        let is_only = name.0.len() == 1 && name.0[0].as_ident().is_some_and(|word| fold(word) == "only");
-        if let Some(meant) = alias.filter(|_| is_only)
-            && let Some(def) = self.changed_table(&ObjectName::from(vec![meant.clone()]))?
-        {
-            return Ok(Some((def, None)));
-        }
+    fn table_of_factor(&self, factor: &TableFactor) -> Result<Option<CalledTable>, EngineError> {
+        let table = without_only(TableWithJoins { relation: factor.clone(), joins: Vec::new() });
+        let TableFactor::Table { name, alias, .. } = &table.relation else { return Ok(None) };
+        let alias = alias.as_ref().map(|alias| alias.name.clone());
         Ok(self.changed_table(name)?.map(|def| (def, alias)))
     }
 
@@ -82,6 +77,7 @@ impl Rules<'_> {
             }
         };
         self.access.check_columns(&def, &columns, Privileges::INSERT)?;
+        self.context.sequences().permit_identities_of(def.id);
         let alias = insert.table_alias.as_ref().map(|alias| &alias.alias);
         let mut read = ReadColumns::new(&def, alias);
         insert.returning.iter().for_each(|items| read.add_items(items));
@@ -97,6 +93,7 @@ impl Rules<'_> {
         conflict: &OnConflict,
         read: &mut ReadColumns<'_>,
     ) -> Result<(), EngineError> {
+        read.call_also("excluded");
         match &conflict.conflict_target {
             Some(ConflictTarget::Columns(columns)) => {
                 if braid_sql::syntax::conflict_target(columns).is_some() {
@@ -140,7 +137,8 @@ impl Rules<'_> {
 
     pub(super) fn check_update(&self, update: &Update) -> Result<(), EngineError> {
         let Some((def, alias)) = self.table_of_factor(&update.table.relation)? else { return Ok(()) };
-        let mut read = ReadColumns::new(&def, alias);
+        self.context.sequences().permit_identities_of(def.id);
+        let mut read = ReadColumns::new(&def, alias.as_ref());
         self.check_assignments(&def, &update.assignments, &mut read)?;
         update.selection.iter().for_each(|condition| read.add(condition));
         update.returning.iter().for_each(|items| read.add_items(items));
@@ -155,7 +153,7 @@ impl Rules<'_> {
         let Some(table) = tables.first() else { return Ok(()) };
         let Some((def, alias)) = self.table_of_factor(&table.relation)? else { return Ok(()) };
         self.access.check(AccessObject::Relation(def.id), Privileges::DELETE)?;
-        let mut read = ReadColumns::new(&def, alias);
+        let mut read = ReadColumns::new(&def, alias.as_ref());
         delete.selection.iter().for_each(|condition| read.add(condition));
         delete.returning.iter().for_each(|items| read.add_items(items));
         delete.using.iter().flatten().for_each(|table| read.add(table));
@@ -164,7 +162,7 @@ impl Rules<'_> {
 
     pub(super) fn check_merge(&self, merge: &Merge) -> Result<(), EngineError> {
         let Some((def, alias)) = self.table_of_factor(&merge.table)? else { return Ok(()) };
-        let mut read = ReadColumns::new(&def, alias);
+        let mut read = ReadColumns::new(&def, alias.as_ref());
         read.add(&*merge.on);
         for clause in &merge.clauses {
             clause.predicate.iter().for_each(|condition| read.add(condition));
@@ -182,6 +180,7 @@ impl Rules<'_> {
                         false => listed.iter().filter_map(|column| column_of(&def, column)).collect(),
                     };
                     self.access.check_columns(&def, &columns, Privileges::INSERT)?;
+                    self.context.sequences().permit_identities_of(def.id);
                 }
                 MergeAction::Update(update) => self.check_assignments(&def, &update.assignments, &mut read)?,
                 MergeAction::Delete { .. } => {
@@ -189,7 +188,8 @@ impl Rules<'_> {
                 }
             }
         }
-        self.check_read(&def, read)
+        // The rows that the source meets are read, whatever becomes of them.
+        Ok(self.access.check_columns(&def, &read.into_columns(), Privileges::SELECT)?)
     }
 
     pub(super) fn check_truncate(&self, truncate: &Truncate) -> Result<(), EngineError> {
@@ -202,6 +202,11 @@ impl Rules<'_> {
         let mut at = 0;
         while let Some(id) = emptied.get(at).copied() {
             self.access.check(AccessObject::Relation(id), Privileges::TRUNCATE)?;
+            if truncate.identity == Some(TruncateIdentityOption::Restart) {
+                let owned = |known: &&CatalogSequence| known.definition.owner.is_some_and(|owner| owner.table == id);
+                let mut owned = self.snapshot.sequences().filter(owned);
+                owned.try_for_each(|known| self.access.check_owner(AccessObject::Relation(known.definition.id)))?;
+            }
             at += 1;
             // CASCADE empties the tables that refer to it.
             if truncate.cascade == Some(CascadeOption::Cascade) {
@@ -242,7 +247,11 @@ impl Rules<'_> {
             false => columns.iter().filter_map(|column| def.column(&fold(column)).map(|(id, _)| id)).collect(),
         };
         let privilege = if copy.is_from() { Privileges::INSERT } else { Privileges::SELECT };
-        Ok(self.access.check_columns(&def, &columns, privilege)?)
+        self.access.check_columns(&def, &columns, privilege)?;
+        if copy.is_from() {
+            self.context.sequences().permit_identities_of(def.id);
+        }
+        Ok(())
     }
 
     fn check_files(&self, is_from: bool) -> Result<(), EngineError> {

@@ -6,6 +6,7 @@ use braid_storage::{AccessEntry, AccessKey, AccessObject, AclItem, DefaultsKind,
 
 use super::{RoleChange, change, denied};
 use crate::access::named_object;
+use crate::default_lists::put_default_list;
 use crate::dependents::Behavior;
 use crate::named_roles::role_of;
 use crate::owners::give;
@@ -98,7 +99,7 @@ fn revoke_all(writes: &mut WriteSet, change: &RoleChange<'_>, owners: &[RoleId])
             writes.remove_access(view, AccessKey::Defaults(subject));
         } else if acl.iter().any(is_of) {
             let acl = acl.iter().filter(|item| !is_of(item)).copied().collect();
-            writes.set_access(view, AccessEntry::Defaults { subject, acl });
+            put_default_list(writes, view, subject, acl);
         }
     }
 }

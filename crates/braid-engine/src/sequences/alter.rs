@@ -1,9 +1,10 @@
 //! ALTER SEQUENCE.
 
-use braid_storage::{Catalog, CatalogSequence, SequenceDef, SequenceOwner, SequenceUse};
+use braid_catalog::privileges::ObjectAccess;
+use braid_storage::{AccessObject, Catalog, CatalogSequence, SequenceDef, SequenceOwner, SequenceUse};
 use sqlparser::ast::ObjectName;
 
-use super::create::{owner, taken_name};
+use super::create::{check_same_owner, owner, taken_name};
 use super::options::{OptionsOf, SequenceOptions};
 use crate::front_end::StatementFacts;
 use crate::names::fold;
@@ -75,7 +76,12 @@ fn next_owner(
         return Err(EngineError::unsupported("cannot change ownership of identity sequence")
             .with_detail(format!("Sequence \"{}\" is linked to table \"{table}\".", def.name)));
     }
-    written.map(|column| owner(context, view, (def.schema, column))).transpose()
+    let next = written.map(|column| owner(context, view, (def.schema, column))).transpose()?;
+    if let Some(next) = next {
+        let owner_of = |id| ObjectAccess::of(view).owner(AccessObject::Relation(id));
+        check_same_owner(owner_of(def.id), owner_of(next.table))?;
+    }
+    Ok(next)
 }
 
 async fn rename(context: &StatementContext, known: &CatalogSequence, name: String) -> Result<(), EngineError> {

@@ -1,7 +1,8 @@
 //! CREATE SEQUENCE.
 
 use braid_base::SchemaId;
-use braid_storage::{Catalog, SequenceOwner, SequenceUse, StoreError};
+use braid_catalog::privileges::ObjectAccess;
+use braid_storage::{AccessObject, Catalog, RoleId, SequenceOwner, SequenceUse, StoreError};
 use sqlparser::ast::{ObjectName, ObjectNamePart};
 
 use super::options::{OptionsOf, SequenceOptions};
@@ -38,6 +39,10 @@ pub(crate) async fn create_sequence(
                 return Err(StoreError::TableExists { table: name.clone() }.into());
             }
             def.owner = options.owner.flatten().map(|column| owner(context, view, (schema, column))).transpose()?;
+            if let Some(owning) = def.owner {
+                let table = ObjectAccess::of(view).owner(AccessObject::Relation(owning.table));
+                check_same_owner(context.current_role(), table)?;
+            }
             Ok::<_, EngineError>(changes.restart(def, state)?)
         })
     });
@@ -59,6 +64,20 @@ pub(super) fn taken_name(catalog: &Catalog, schema: SchemaId, name: &str) -> Res
         (true, _) => Err(StoreError::TableExists { table: name.to_owned() }.into()),
         (false, true) => Err(StoreError::TypeExists { name: name.to_owned() }.into()),
         (false, false) => Ok(()),
+    }
+}
+
+/// A sequence belongs to the owner of the table whose column it belongs to.
+///
+/// # Errors
+/// 55000
+pub(super) fn check_same_owner(sequence: RoleId, table: RoleId) -> Result<(), EngineError> {
+    match sequence == table {
+        true => Ok(()),
+        false => {
+            let message = "sequence must have same owner as table it is linked to";
+            Err(EngineError::new(SqlState::ObjectNotInPrerequisiteState, message))
+        }
     }
 }
 

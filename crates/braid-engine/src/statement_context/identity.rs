@@ -146,7 +146,7 @@ impl StatementContext {
             Some(name) => self.role_named_in(&snapshot, name).ok_or_else(|| no_such_value(name))?,
         };
         if role != self.login_role() && !Roles::of(snapshot.access()).is_superuser(self.login_role()) {
-            let message = "permission denied to set session authorization";
+            let message = format!("permission denied to set session authorization \"{}\"", name.unwrap_or_default());
             return Err(EngineError::new(SqlState::InsufficientPrivilege, message));
         }
         self.change_settings(|settings| {

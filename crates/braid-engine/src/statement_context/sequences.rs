@@ -60,7 +60,10 @@ impl StatementContext {
 impl Sequences for StatementContext {
     fn next_value(&self, relation: u32) -> Result<i64, SqlError> {
         let (id, sequence, scope) = self.sequence(relation)?;
-        self.check_sequence(&sequence, &[Privileges::USAGE, Privileges::UPDATE])?;
+        // Who may insert rows draws the numbers of their identity columns.
+        if !self.sequences().permits_identity(&sequence.definition) {
+            self.check_sequence(&sequence, &[Privileges::USAGE, Privileges::UPDATE])?;
+        }
         self.check_may_draw(&sequence, "nextval()")?;
         match self.sequences().take_cached(id, &sequence) {
             Ok(number) => Ok(number),
@@ -100,8 +103,13 @@ impl Sequences for StatementContext {
         Ok(())
     }
 
+    fn check_is_sequence(&self, relation: u32) -> Result<(), SqlError> {
+        self.sequence(relation).map(drop)
+    }
+
     fn last_value_of(&self, relation: u32) -> Result<Option<i64>, SqlError> {
         let (_, sequence, _) = self.sequence(relation)?;
+        self.check_sequence(&sequence, &[Privileges::USAGE, Privileges::SELECT])?;
         let state = sequence.counter.shown().state;
         Ok(state.is_called.then_some(state.last_value))
     }

@@ -138,8 +138,13 @@ impl StatementContext {
     /// What writing fails with.
     pub async fn add_rows(&self, appender: TableAppender) -> Result<u64, EngineError> {
         let rows = appender.finish().await?;
+        let is_new = rows.is_of_new_table();
         let mut writes = self.take_writes();
         let row_count = writes.add_rows(rows).await?;
+        if is_new {
+            let view = writes.view(&self.database().store().snapshot());
+            self.own_new_objects(&mut writes, &view);
+        }
         self.put_writes(writes);
         Ok(row_count)
     }

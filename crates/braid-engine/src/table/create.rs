@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use braid_base::SchemaId;
-use braid_storage::{Catalog, CheckDef, ColumnDef, Constraints, ForeignKeyDef, KeyDef, NewTable};
+use braid_storage::{Catalog, CheckDef, ColumnDef, ColumnType, Constraints, ForeignKeyDef, KeyDef, NewTable};
 use sqlparser::ast::{CreateTable, Ident};
 
 use super::check_constraints::checks_of_new_table;
@@ -12,6 +12,7 @@ use super::foreign_keys::{ReferringTable, WrittenForeignKey};
 use super::generated_columns::with_generated_columns;
 use super::keys::{PlainKeys, added_keys};
 use super::likes::Likes;
+use crate::access::AccessCheck;
 use crate::bound_parameters::BoundParameters;
 use crate::dml::add_rows;
 use crate::dml::assignment::Assignment;
@@ -117,6 +118,7 @@ pub(crate) async fn create_table_as(
     }
     if wanted == Rows::None {
         let columns = front_end::table_columns(context, statement, parameters).await?;
+        check_types(context, &columns)?;
         let table = table_of(name, columns)?;
         let change = context
             .change(|writes, view| writes.create_constrained_table(view, (schema, table), Constraints::default()));
@@ -125,6 +127,7 @@ pub(crate) async fn create_table_as(
         return Ok(Outcome::done("CREATE TABLE AS"));
     }
     let TableOfQuery { columns, mut rows } = front_end::start_table(context, statement, parameters).await?;
+    check_types(context, &columns)?;
     let mut appender = context.create_and_append(schema, table_of(name, columns)?)?;
     let assignment = Assignment::new(appender.def(), &context.settings());
     while let Some(batch) = rows.next().await {
@@ -133,6 +136,16 @@ pub(crate) async fn create_table_as(
     context.note_on_commit(appender.def().id, create.on_commit);
     let row_count = add_rows(context, appender).await?;
     Ok(Outcome::done(format!("SELECT {row_count}")))
+}
+
+/// Checks that the current role may use the types of columns.
+fn check_types(context: &StatementContext, columns: &[ColumnDef]) -> Result<(), EngineError> {
+    let Some(access) = AccessCheck::now(context) else { return Ok(()) };
+    let types = columns.iter().filter_map(|column| match column.column_type {
+        ColumnType::Enum(enum_type) => Some(enum_type.oid()),
+        _ => None,
+    });
+    Ok(types.into_iter().try_for_each(|oid| access.check_type(oid))?)
 }
 
 /// A table with these columns, whose names must differ.

@@ -7,6 +7,7 @@ use braid_storage::{Catalog, StoreError, ViewChanges, ViewDef};
 
 use super::definition::{definition, name_of};
 use super::replacement::check_replacement;
+use crate::access::AccessCheck;
 use crate::front_end::ViewQuery;
 use crate::statement::{CreateForm, CreateView};
 use crate::statement_context::StatementContext;
@@ -25,6 +26,9 @@ pub(super) async fn create_view(
         return Err(EngineError::unsupported(format!("{what} is not supported")));
     }
     let query = ViewQuery::of(context, statement).await?;
+    if let Some(access) = AccessCheck::now(context) {
+        query.type_oids.iter().try_for_each(|oid| access.check_type(*oid))?;
+    }
     let name = name_of(context, create, &query).await?;
     let view = definition(context, statement, create, name, query)?;
     let may_replace = create.form == CreateForm::OrReplace;

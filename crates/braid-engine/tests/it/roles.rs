@@ -248,3 +248,43 @@ async fn others_are_shown_little_of_sessions_and_cannot_end_them() {
     assert_eq!(state(&other, "select 1").await, Err("57P01"));
     assert_eq!(state(&reader, "select count(*) from pg_authid").await, Err("42501"));
 }
+
+/// Values that a role may not read are no part of errors, at the end of a transaction neither.
+#[tokio::test(flavor = "multi_thread")]
+async fn errors_show_no_values_that_the_role_may_not_read() {
+    let db = database().await;
+    db.run("create table keys (k int primary key, u text unique, n int check (n > 0))").await;
+    db.run("create table uses (k int references keys deferrable initially deferred)").await;
+    db.run("insert into keys values (1, 'secret', 5);; insert into uses values (1)").await;
+    db.run("grant insert, update, delete on keys, uses to reader;; grant select (k) on keys to reader").await;
+    let reader = db.database.session("reader");
+    let details = async |session: &Session| {
+        let mut details = Vec::new();
+        for sql in [
+            "insert into keys values (1, 'other', 5)",
+            "insert into keys values (2, 'secret', 5)",
+            "update keys set n = -1 where k = 1",
+            "insert into keys values (null, 'third', 5)",
+            "insert into uses values (7)",
+            "delete from keys where k = 1",
+        ] {
+            details.push(run(session, sql).await.expect_err(sql).detail());
+        }
+        details
+    };
+    let text = |detail: &str| Some(detail.to_owned());
+    let of_uses = text("Key is not present in table \"keys\".");
+    let of_keys = text("Key (k)=(1) is still referenced from table \"uses\".");
+    let of_reader = [text("Key (k)=(1) already exists."), None, None, None, of_uses, of_keys.clone()];
+    assert_eq!(details(&reader).await, of_reader);
+    db.run("grant select on keys, uses to reader").await;
+    let of_owner = [
+        text("Key (k)=(1) already exists."),
+        text("Key (u)=(secret) already exists."),
+        text("Failing row contains (1, secret, -1)."),
+        text("Failing row contains (null, third, 5)."),
+        text("Key (k)=(7) is not present in table \"keys\"."),
+        of_keys,
+    ];
+    assert_eq!(details(&reader).await, of_owner);
+}

@@ -104,10 +104,15 @@ pub trait Sequences: fmt::Debug + Send + Sync {
     /// # Errors
     /// For numbers that the sequence does not have, and as [`Self::next_value`].
     fn set_value(&self, relation: u32, value: i64, is_called: bool) -> Result<(), SqlError>;
+    /// Checks that a relation is a sequence.
+    ///
+    /// # Errors
+    /// If it is none.
+    fn check_is_sequence(&self, relation: u32) -> Result<(), SqlError>;
     /// The number that any session was given last; `None` before the first.
     ///
     /// # Errors
-    /// For relations that are no sequences.
+    /// For relations that are no sequences, and sequences that the role may not read.
     fn last_value_of(&self, relation: u32) -> Result<Option<i64>, SqlError>;
 }
 

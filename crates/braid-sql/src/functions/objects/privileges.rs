@@ -159,11 +159,11 @@ const SEQUENCE: Kind = Kind {
     object_arguments: 1,
     number_of: |name, call| {
         let id = relation_named(name, call)?;
-        sequences(call)?.last_value_of(id).map(|_| id)
+        sequences(call)?.check_is_sequence(id).map(|()| id)
     },
     has: |asked, call| {
         if objects(call)?.relation(asked.object).is_some() {
-            sequences(call)?.last_value_of(asked.object)?;
+            sequences(call)?.check_is_sequence(asked.object)?;
         }
         asked.of(PrivilegedObject::Relation(asked.object), call)
     },

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::names::{number_of_text, parts_of_name};
 use crate::functions::strings::quoting::quote_identifier;
-use crate::functions::{Call, Implementations, ObjectNames};
+use crate::functions::{Call, Implementations, ObjectNames, PrivilegedObject};
 use crate::{SqlError, SqlState, Value};
 
 /// Functions of relations, schemas and roles.
@@ -30,6 +30,11 @@ pub const FUNCTIONS: Implementations = &[
         let number = arguments[0].as_oid();
         shown(number, objects(call)?.schema(number))
     }),
+    ("pg_get_userbyid", |arguments, call| {
+        let number = arguments[0].as_oid();
+        let name = objects(call)?.role(number);
+        Ok(Value::text(name.unwrap_or_else(|| format!("unknown (OID={number})"))))
+    }),
     ("regrolein", |arguments, call| {
         let missing = ("role", SqlState::UndefinedObject);
         numbered(arguments[0].as_text(), missing, |name| Ok(objects(call)?.role_id(name)))
@@ -51,8 +56,14 @@ fn found_relation(text: &str, call: &Call<'_>) -> Result<(String, Option<u32>), 
     let written = parts.join(".");
     let id = match &parts[..] {
         [name] => objects.relation_id(None, name),
-        [schema, name] => objects.relation_id(Some(schema), name),
-        [database, schema, name] if *database == call.session.database() => objects.relation_id(Some(schema), name),
+        [schema, name] => {
+            check_usage(&*objects, schema, call)?;
+            objects.relation_id(Some(schema), name)
+        }
+        [database, schema, name] if *database == call.session.database() => {
+            check_usage(&*objects, schema, call)?;
+            objects.relation_id(Some(schema), name)
+        }
         [_, _, _] => {
             let message = format!("cross-database references are not implemented: \"{written}\"");
             return Err(SqlError::unsupported(message));
@@ -63,6 +74,20 @@ fn found_relation(text: &str, call: &Call<'_>) -> Result<(String, Option<u32>), 
         }
     };
     Ok((written, id))
+}
+
+/// Names in a schema are known to those who may use it.
+fn check_usage(objects: &dyn ObjectNames, schema: &str, call: &Call<'_>) -> Result<(), SqlError> {
+    let role = objects.role_id(&call.session.user());
+    let held =
+        role.zip(objects.schema_id(schema)).and_then(|(role, id)| objects.held(role, PrivilegedObject::Schema(id)));
+    match held.is_none_or(|held| held.privileges.contains(&"USAGE")) {
+        true => Ok(()),
+        false => {
+            let message = format!("permission denied for schema {schema}");
+            Err(SqlError::new(SqlState::InsufficientPrivilege, message))
+        }
+    }
 }
 
 fn regclass(text: &str, call: &Call<'_>) -> Result<Value, SqlError> {
