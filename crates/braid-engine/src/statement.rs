@@ -17,6 +17,7 @@
 //! | [`table_of_rows`] | SELECT INTO and CREATE TABLE AS EXECUTE |
 //! | [`merge_statement`] | MERGE as written |
 //! | [`sequence_statement`] | CREATE SEQUENCE and ALTER SEQUENCE as written |
+//! | [`signed_number`] | numbers with a sign in options |
 //! | [`overriding`] | `OVERRIDING … VALUE` of an INSERT |
 //! | [`comment_statement`] | COMMENT ON as written |
 //! | [`object_statement`] | ALTER … OWNER TO and SET SCHEMA as written |
@@ -61,6 +62,7 @@ mod role_options;
 mod role_settings;
 mod role_statement;
 mod sequence_statement;
+mod signed_number;
 mod storage_statement;
 mod syntax_errors;
 mod table_of_rows;

@@ -9,24 +9,19 @@ use crate::server_facts::{ServerFacts, Session};
 pub(super) fn sessions(facts: &dyn ServerFacts) -> Vec<NamedRow> {
     let database = facts.database();
     let row = |session: Session| {
-        if session.is_hidden {
-            return vec![
-                ("datid", oid(database.id)),
-                ("datname", text(&database.name)),
-                ("pid", Value::Int4(session.id)),
-                ("usesysid", oid(session.role_id)),
-                ("usename", text(&session.role_name)),
-                ("application_name", text(&session.application_name)),
-                ("query", text("<insufficient privilege>")),
-            ];
-        }
-        vec![
+        let mut values = vec![
             ("datid", oid(database.id)),
             ("datname", text(&database.name)),
             ("pid", Value::Int4(session.id)),
             ("usesysid", oid(session.role_id)),
             ("usename", text(&session.role_name)),
             ("application_name", text(&session.application_name)),
+        ];
+        if session.is_hidden {
+            values.push(("query", text("<insufficient privilege>")));
+            return values;
+        }
+        values.extend([
             ("client_port", session.client_port.map_or(Value::Null, Value::Int4)),
             ("backend_start", Value::TimestampTz(session.started_us)),
             ("xact_start", time(session.transaction_started_us)),
@@ -37,7 +32,8 @@ pub(super) fn sessions(facts: &dyn ServerFacts) -> Vec<NamedRow> {
             ("state", text(session.state)),
             ("query", session.query.map_or(Value::Null, |query| text(&query))),
             ("backend_type", text("client backend")),
-        ]
+        ]);
+        values
     };
     facts.sessions().into_iter().map(row).collect()
 }

@@ -4,7 +4,7 @@ use braid_base::SchemaId;
 use braid_catalog::privileges::{Grantable, ObjectKind, Roles};
 use braid_storage::{DefaultsKind, DefaultsSubject, Privileges};
 
-use super::list_changes::{Granting, grantees_of, list_with};
+use super::list_changes::{Granting, list_with};
 use super::subjects::schema;
 use super::words::Wanted;
 use crate::default_lists::{initial_list, put_default_list};
@@ -45,12 +45,7 @@ pub(crate) async fn alter_defaults(
             let message = "cannot use IN SCHEMA clause when using GRANT/REVOKE ON SCHEMAS";
             return Err(EngineError::new(SqlState::InvalidGrantOperation, message));
         }
-        let granting = Granting {
-            action: change.action,
-            grantees: &grantees_of(context, view, change.action, (&change.grantees, change.has_grant_option))?,
-            has_grant_option: change.has_grant_option,
-            behavior: change.behavior,
-        };
+        let granting = Granting::of(context, view, change)?;
         context.name_bootstrap_role(writes, view);
         for creator in creators {
             let grantable = Grantable { grantor: creator, privileges: wanted };

@@ -5,33 +5,32 @@ use braid_storage::{Acl, AclItem, Catalog, Privileges, RoleId};
 
 use crate::dependents::Behavior;
 use crate::named_roles::role_or_public;
-use crate::statement::{GrantAction, RoleName};
+use crate::statement::{GrantAction, PrivilegeChange};
 use crate::statement_context::StatementContext;
 use crate::{EngineError, SqlState};
 
 /// What a statement does with privileges, and for whom.
-pub(super) struct Granting<'a> {
+pub(super) struct Granting {
     pub action: GrantAction,
-    pub grantees: &'a [RoleId],
+    grantees: Vec<RoleId>,
     /// WITH GRANT OPTION; in REVOKE: GRANT OPTION FOR.
-    pub has_grant_option: bool,
-    pub behavior: Behavior,
+    has_grant_option: bool,
+    behavior: Behavior,
 }
 
-/// The roles that a statement names.
-///
-/// # Errors
-/// 42704; 0LP01 for grant options of all roles.
-pub(super) fn grantees_of(
-    context: &StatementContext,
-    view: &Catalog,
-    action: GrantAction,
-    (names, has_grant_option): (&[RoleName], bool),
-) -> Result<Vec<RoleId>, EngineError> {
-    let grantees = names.iter().map(|name| role_or_public(context, view, name)).collect::<Result<Vec<_>, _>>()?;
-    match action == GrantAction::Grant && has_grant_option && grantees.contains(&RoleId::PUBLIC) {
-        true => Err(refused(GrantError::OptionsToAll)),
-        false => Ok(grantees),
+impl Granting {
+    /// What a statement says of privileges on any objects.
+    ///
+    /// # Errors
+    /// 42704 for roles that do not exist; 0LP01 for grant options of all roles.
+    pub fn of<T>(context: &StatementContext, view: &Catalog, change: &PrivilegeChange<T>) -> Result<Self, EngineError> {
+        let PrivilegeChange { action, has_grant_option, behavior, .. } = *change;
+        let grantees = change.grantees.iter().map(|name| role_or_public(context, view, name));
+        let grantees = grantees.collect::<Result<Vec<_>, _>>()?;
+        if action == GrantAction::Grant && has_grant_option && grantees.contains(&RoleId::PUBLIC) {
+            return Err(refused(GrantError::OptionsToAll));
+        }
+        Ok(Self { action, grantees, has_grant_option, behavior })
     }
 }
 
@@ -43,7 +42,7 @@ pub(super) fn list_with(
     list: &[AclItem],
     roles: Roles<'_>,
     (grantable, owner): (Grantable, RoleId),
-    granting: &Granting<'_>,
+    granting: &Granting,
 ) -> Result<Acl, EngineError> {
     let Grantable { grantor, privileges: wanted } = grantable;
     let (change, has_privileges, has_options) = match granting.action {

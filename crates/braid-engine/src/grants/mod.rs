@@ -23,7 +23,7 @@ use crate::statement::{GrantAction, GrantStatement, GrantedObjects, PrivilegeCha
 use crate::statement_context::StatementContext;
 use crate::{EngineError, Outcome, SqlState, roles};
 pub(crate) use defaults::alter_defaults;
-use list_changes::{Granting, grantees_of, list_with};
+use list_changes::{Granting, list_with};
 use subjects::{Subject, subjects_of};
 use words::Wanted;
 
@@ -58,12 +58,7 @@ async fn change_privileges(
         }
         let subjects = subjects_of(context, view, &change.objects)?;
         let wanted = Wanted::of(&change.privileges, &change.objects)?;
-        let granting = Granting {
-            action: change.action,
-            grantees: &grantees_of(context, view, change.action, (&change.grantees, change.has_grant_option))?,
-            has_grant_option: change.has_grant_option,
-            behavior: change.behavior,
-        };
+        let granting = Granting::of(context, view, change)?;
         context.name_bootstrap_role(writes, view);
         let grant = Grant { context, view, current, granting };
         subjects.iter().try_for_each(|subject| grant.change(writes, subject, &wanted))
@@ -76,7 +71,7 @@ struct Grant<'a> {
     context: &'a StatementContext,
     view: &'a Catalog,
     current: RoleId,
-    granting: Granting<'a>,
+    granting: Granting,
 }
 
 impl Grant<'_> {

@@ -7,6 +7,7 @@ use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 use super::comment_statement::{consume_words, word_of};
 use super::role_names::{parse_name, parse_names, parse_qualified_name, parse_rest_of_name, word_as_name};
+use super::signed_number::parse_number;
 
 /// Privileges as written.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -198,16 +199,6 @@ fn is_name_next(parser: &Parser<'_>) -> bool {
 
 fn parse_qualified_names(parser: &mut Parser<'_>) -> Result<Vec<ObjectName>, ParserError> {
     parser.parse_comma_separated(parse_qualified_name)
-}
-
-fn parse_number(parser: &mut Parser<'_>) -> Result<String, ParserError> {
-    let sign = if parser.consume_token(&Token::Minus) { "-" } else { "" };
-    let _ = sign.is_empty() && parser.consume_token(&Token::Plus);
-    let next = parser.next_token();
-    match next.token {
-        Token::Number(number, _) => Ok(format!("{sign}{number}")),
-        _ => parser.expected("a number", next),
-    }
 }
 
 impl RoutineName {

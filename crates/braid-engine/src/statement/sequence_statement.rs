@@ -5,6 +5,8 @@ use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::Token;
 
+use super::signed_number::parse_number;
+
 /// CREATE SEQUENCE or ALTER SEQUENCE.
 #[derive(Clone, Debug)]
 pub(crate) enum SequenceStatement {
@@ -172,16 +174,6 @@ pub(super) fn parse_option(parser: &mut Parser<'_>) -> Result<Option<SequenceOpt
 
 fn begins_number(token: &Token) -> bool {
     matches!(token, Token::Number(..) | Token::Plus | Token::Minus)
-}
-
-fn parse_number(parser: &mut Parser<'_>) -> Result<String, ParserError> {
-    let sign = if parser.consume_token(&Token::Minus) { "-" } else { "" };
-    let _ = sign.is_empty() && parser.consume_token(&Token::Plus);
-    let next = parser.next_token();
-    match next.token {
-        Token::Number(number, _) => Ok(format!("{sign}{number}")),
-        _ => parser.expected("a number", next),
-    }
 }
 
 #[cfg(test)]
