@@ -14,7 +14,7 @@ use braid_storage::RoleId;
 use super::computed_tables::columns_of;
 use crate::named_cursors::NamedCursor;
 use crate::named_statements::PreparedBy;
-use crate::settings::{DEFINITIONS, Definition, Domain};
+use crate::settings::{Definition, Domain, listed_definitions};
 use crate::statement_context::StatementContext;
 use crate::system_views::SystemView;
 
@@ -45,7 +45,7 @@ impl ServerFacts for StatementServer {
     }
 
     fn settings(&self) -> Vec<Setting> {
-        DEFINITIONS.iter().map(|definition| self.setting(definition)).collect()
+        listed_definitions().map(|definition| self.setting(definition)).collect()
     }
 
     fn views(&self) -> Vec<ServerView> {

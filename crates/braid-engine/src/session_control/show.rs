@@ -6,7 +6,7 @@ use arrow::array::{ArrayRef, StringArray};
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use sqlparser::ast::Ident;
 
-use crate::settings::{DEFINITIONS, Definition, definition, unknown_setting};
+use crate::settings::{Definition, definition, listed_definitions, unknown_setting};
 use crate::statement_context::StatementContext;
 use crate::{EngineError, Outcome};
 
@@ -15,7 +15,7 @@ pub(crate) fn show(context: &StatementContext, variable: &[Ident]) -> Result<Out
     let schema = show_schema(variable);
     let columns: Vec<ArrayRef> = if is_all(variable) {
         let texts = |text: &dyn Fn(&Definition) -> String| -> ArrayRef {
-            Arc::new(StringArray::from_iter_values(DEFINITIONS.iter().map(text)))
+            Arc::new(StringArray::from_iter_values(listed_definitions().map(text)))
         };
         vec![
             texts(&|definition| definition.name.to_owned()),

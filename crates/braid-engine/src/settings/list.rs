@@ -24,6 +24,14 @@ const fn planner(name: &'static str, default: &'static str, domain: Domain) -> D
     setting(name, default, domain, Silent, "A setting of PostgreSQL's planner or executor. Braid has no use for it.")
 }
 
+/// What SHOW prints, and SHOW ALL and `pg_settings` leave out, as in PostgreSQL.
+const UNLISTED: [&str; 3] = ["is_superuser", "role", "session_authorization"];
+
+/// The settings that SHOW ALL and `pg_settings` list, by name.
+pub(crate) fn listed_definitions() -> impl Iterator<Item = &'static Definition> {
+    DEFINITIONS.iter().filter(|definition| !UNLISTED.contains(&definition.name))
+}
+
 /// All settings, by name.
 pub(crate) const DEFINITIONS: &[Definition] = &[
     setting("application_name", "", Domain::Text, Reported, "The application's name, for logs."),

@@ -17,6 +17,6 @@ mod shown;
 mod values;
 
 pub(crate) use definition::{Definition, Domain, Report};
-pub(crate) use list::{DEFINITIONS, SettingName, definition, setting_name, unknown_setting};
+pub(crate) use list::{DEFINITIONS, SettingName, definition, listed_definitions, setting_name, unknown_setting};
 pub(crate) use shown::{Identity, ProvidedValues};
 pub(crate) use values::{Scope, SettingValues};
