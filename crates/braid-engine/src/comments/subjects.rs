@@ -111,9 +111,9 @@ fn role(context: &StatementContext, name: &Ident) -> Result<CommentSubject, Engi
     }
 }
 
-/// The refusal of a comment on what is PostgreSQL's own.
+/// The refusal of a comment on what is PostgreSQL's own, or of another owner of it.
 pub(super) fn of_system(what: &str) -> EngineError {
-    EngineError::unsupported(format!("comments on {what} of the system are not supported"))
+    EngineError::unsupported(format!("{what} of the system cannot be altered or commented on"))
 }
 
 fn undefined(kind: &str, name: &str) -> EngineError {
