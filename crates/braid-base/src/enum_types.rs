@@ -10,9 +10,11 @@
 //!
 //! A type takes some hundred bytes until the process ends, also after DROP TYPE: a plan that still runs may show its values.
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
-/// The first oid of enumerated types, their array types and their labels. Those of tables are below.
+use crate::type_registry::TypeRegistry;
+
+/// The first oid of user-defined types, their array types, labels and constraints. Those of tables are below.
 pub const FIRST_TYPE_OID: u32 = 0x4000_0000;
 
 /// The end of these oids.
@@ -122,8 +124,8 @@ impl EnumType {
     }
 }
 
-/// The enumerated types of all databases, by their ids. A change replaces an entry.
-static TYPES: RwLock<Vec<Arc<EnumType>>> = RwLock::new(Vec::new());
+/// The enumerated types of all databases, by their ids.
+static TYPES: TypeRegistry<EnumType> = TypeRegistry::new();
 
 /// A type of a database that is open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -132,15 +134,12 @@ pub struct EnumTypeId(u32);
 impl EnumTypeId {
     /// Makes a type known.
     pub fn register(definition: Arc<EnumType>) -> Self {
-        let mut types = TYPES.write().unwrap_or_else(PoisonError::into_inner);
-        types.push(definition);
-        Self(u32::try_from(types.len() - 1).expect("a process opens fewer types than 32 bits count"))
+        Self(TYPES.add(definition))
     }
 
     /// The type with this number; `None` if there is none.
     pub fn of_number(number: u32) -> Option<Self> {
-        let types = TYPES.read().unwrap_or_else(PoisonError::into_inner);
-        types.get(number as usize).map(|_| Self(number))
+        TYPES.get(number).map(|_| Self(number))
     }
 
     /// Its number, below the count of all types that the process has opened.
@@ -150,14 +149,12 @@ impl EnumTypeId {
 
     /// The type as it is now.
     pub fn definition(self) -> Arc<EnumType> {
-        let types = TYPES.read().unwrap_or_else(PoisonError::into_inner);
-        types[self.0 as usize].clone()
+        TYPES.get(self.0).expect("the number of a type is given out for its entry")
     }
 
     /// Changes the type. Its keys keep their labels.
     pub fn redefine(self, definition: Arc<EnumType>) {
-        let mut types = TYPES.write().unwrap_or_else(PoisonError::into_inner);
-        types[self.0 as usize] = definition;
+        TYPES.replace(self.0, definition);
     }
 }
 

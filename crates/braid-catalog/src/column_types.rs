@@ -3,7 +3,7 @@
 use braid_base::EnumTypeRef;
 use braid_sql::SqlType;
 use braid_sql::pg_catalog::{TypeId, pg_catalog};
-use braid_storage::{Catalog, ColumnType};
+use braid_storage::{Catalog, ColumnDef, ColumnType};
 
 /// Digits of a column of `numeric` without precision that CREATE TABLE AS of earlier versions made of values of one scale. All other
 /// columns of numerics of more than 37 digits, or with any number of them, have encoded values.
@@ -45,17 +45,30 @@ pub fn sql_type_of(column_type: ColumnType) -> SqlType {
     }
 }
 
-/// The type with this oid: one of the system's, or an enumerated type of a catalog, or an array type of one.
+/// The type that a column of a table is declared with: a domain, or that of its values.
+pub fn declared_type(catalog: &Catalog, column: &ColumnDef) -> SqlType {
+    let domain = column.domain.and_then(|domain| catalog.domain(domain.oid));
+    domain.map_or_else(|| sql_type_of(column.column_type), |known| SqlType::of(TypeId::of_domain(known.id)))
+}
+
+/// The type with this oid: one of the system's, or an enumerated type or a domain of a catalog, or an array type of one.
 pub fn type_of_oid(catalog: &Catalog, oid: u32) -> TypeId {
     own_type_of_oid(catalog, oid).unwrap_or(TypeId(oid))
 }
 
-/// The enumerated type with this oid, or the array type of one.
+/// The enumerated type or domain with this oid, or the array type of one.
 pub fn own_type_of_oid(catalog: &Catalog, oid: u32) -> Option<TypeId> {
-    catalog.enum_types().find_map(|known| match oid {
+    let of_enum = catalog.enum_types().find_map(|known| match oid {
         oid if known.definition.oid == oid => Some(TypeId::of_enum(known.id)),
         oid if known.definition.array_oid == oid => Some(TypeId::of_enum_array(known.id)),
         _ => None,
+    });
+    of_enum.or_else(|| {
+        catalog.domains().find_map(|known| match oid {
+            oid if known.definition.oid == oid => Some(TypeId::of_domain(known.id)),
+            oid if known.definition.array_oid == oid => Some(TypeId::of_domain_array(known.id)),
+            _ => None,
+        })
     })
 }
 

@@ -133,9 +133,8 @@ impl Held<'_> {
     }
 
     fn on_type(&self, id: u32) -> Option<Granted> {
-        let mut own = self.catalog.enum_types().map(|known| &known.definition);
-        if let Some(known) = own.find(|definition| definition.oid == id || definition.array_oid == id) {
-            return Some(self.objects.granted(self.role, AccessObject::Type(known.oid)));
+        if let Some((own, _)) = self.catalog.type_of_oid(id) {
+            return Some(self.objects.granted(self.role, AccessObject::Type(own)));
         }
         let mut stored = StoredRows::of("pg_type").columns(["oid"]);
         stored.find(|[known]| number::<u32>(known) == id)?;

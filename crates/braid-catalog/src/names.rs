@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use braid_base::SchemaId;
+use braid_base::{DomainType, DomainTypeId, SchemaId};
 use braid_sql::SearchPath;
 use braid_sql::functions::{HeldPrivileges, ObjectNames, PrivilegedObject, RoleRight};
 use braid_sql::pg_catalog::TypeId;
-use braid_sql::search_path::{PUBLIC_SCHEMA, SYSTEM_SCHEMA, TEMPORARY_SCHEMA};
+use braid_sql::search_path::{SYSTEM_SCHEMA, TEMPORARY_SCHEMA};
 use braid_storage::{Catalog, ChunkMeta, RoleId, TableVersion, ViewDef};
 
 use crate::column_types::own_type_of_oid;
@@ -142,13 +142,14 @@ impl ObjectNames for CatalogNames {
     fn type_id(&self, schema: Option<&str>, name: &str) -> Option<TypeId> {
         match schema {
             None => self.path.searched().find_map(|schema| self.type_id(Some(schema), name)),
-            Some(PUBLIC_SCHEMA) => self.catalog.enum_types().find_map(|known| match name {
-                name if known.definition.name == name => Some(TypeId::of_enum(known.id)),
-                name if known.definition.array_name == name => Some(TypeId::of_enum_array(known.id)),
-                _ => None,
-            }),
-            Some(_) => None,
+            Some(schema) => type_in(&self.catalog, self.user_schema(schema)?, name),
         }
+    }
+
+    fn domain(&self, domain: DomainTypeId) -> Arc<DomainType> {
+        let definition = domain.definition();
+        // Its definition may be another one in a transaction that has altered it.
+        self.catalog.domain(definition.oid).map_or(definition, |known| Arc::clone(&known.definition))
     }
 
     fn type_of_oid(&self, oid: u32) -> Option<TypeId> {
@@ -194,6 +195,24 @@ impl ObjectNames for CatalogNames {
     fn database_bytes(&self) -> u64 {
         self.catalog.tables().map(|table| stored_bytes(table)).sum()
     }
+}
+
+/// The enumerated type or domain of a schema, or the array type of one, with this name.
+pub fn type_in(catalog: &Catalog, schema: SchemaId, name: &str) -> Option<TypeId> {
+    let enums = (schema == SchemaId::PUBLIC).then(|| catalog.enum_types()).into_iter().flatten();
+    let of_enum = enums.into_iter().find_map(|known| match name {
+        name if known.definition.name == name => Some(TypeId::of_enum(known.id)),
+        name if known.definition.array_name == name => Some(TypeId::of_enum_array(known.id)),
+        _ => None,
+    });
+    let mut domains = catalog.domains().filter(|known| known.definition.schema == schema);
+    of_enum.or_else(|| {
+        domains.find_map(|known| match name {
+            name if known.definition.name == name => Some(TypeId::of_domain(known.id)),
+            name if known.definition.array_name == name => Some(TypeId::of_domain_array(known.id)),
+            _ => None,
+        })
+    })
 }
 
 /// Bytes on disk; of rows in memory, those that they take there.

@@ -20,6 +20,8 @@ pub(crate) struct StoredType {
     pub alignment: u8,
     /// `p`, `e`, `m`, `x`: plain, external, main, extended.
     pub storage: u8,
+    /// The id of the function that sends values (`typsend`).
+    pub send: u32,
     /// The id of its collation; 0 for none.
     pub collation: u32,
     /// The id of its default operator class for b-trees; 0 for none.
@@ -29,12 +31,13 @@ pub(crate) struct StoredType {
 /// An array of any type.
 const ANY_ARRAY: TypeId = TypeId(2277);
 
-/// How values of this type lie; those of enumerated types all alike, and so are those of their array types.
+/// How values of this type lie; those of domains as those of their base types, those of enumerated types all alike, and so are those of their array types.
 ///
 /// # Panics
 /// If there is no such type.
 pub(crate) fn stored_type(id: TypeId) -> StoredType {
     static TYPES: OnceLock<HashMap<TypeId, StoredType>> = OnceLock::new();
+    let id = id.base();
     let id = match (id.enum_type(), id.oid() == id.0) {
         (Some(_), _) => TypeId::ANYENUM,
         (None, false) => ANY_ARRAY,
@@ -54,18 +57,20 @@ fn read() -> HashMap<TypeId, StoredType> {
         let compared = if id == TypeId::VARCHAR { TypeId::TEXT } else { id };
         classes.get(&compared.0).copied().unwrap_or(0)
     };
-    let columns = ["oid", "typlen", "typbyval", "typalign", "typstorage", "typcollation"];
-    let types = StoredRows::of("pg_type").columns(columns).map(|[id, length, by_value, align, storage, collation]| {
-        let id = TypeId(number(id));
-        let stored = StoredType {
-            length: number(length),
-            is_by_value: by_value == "t",
-            alignment: align.as_bytes()[0],
-            storage: storage.as_bytes()[0],
-            collation: number(collation),
-            operator_class: class_of(id),
-        };
-        (id, stored)
-    });
+    let columns = ["oid", "typlen", "typbyval", "typalign", "typstorage", "typsend", "typcollation"];
+    let types =
+        StoredRows::of("pg_type").columns(columns).map(|[id, length, by_value, align, storage, send, collation]| {
+            let id = TypeId(number(id));
+            let stored = StoredType {
+                length: number(length),
+                is_by_value: by_value == "t",
+                alignment: align.as_bytes()[0],
+                storage: storage.as_bytes()[0],
+                send: number(send),
+                collation: number(collation),
+                operator_class: class_of(id),
+            };
+            (id, stored)
+        });
     types.collect()
 }

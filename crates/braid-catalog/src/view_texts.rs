@@ -5,7 +5,7 @@
 //! name gets the written one as an alias, and one whose columns are others than they were is a subquery with the former ones. The rest of
 //! the text is as it was written, with its blanks and comments.
 
-use braid_base::TableId;
+use braid_base::{SchemaId, TableId};
 use braid_sql::pg_catalog::key_words::quote_identifier;
 use braid_sql::search_path::SYSTEM_SCHEMA;
 use braid_sql::syntax::walk::{Tree, Walk};
@@ -199,7 +199,7 @@ impl Names<'_> {
             DataType::Custom(name, _) => {
                 let written = idents(name);
                 if let [only] = &written[..]
-                    && self.catalog.has_type(&fold(only))
+                    && self.catalog.has_type_in(SchemaId::PUBLIC, &fold(only))
                 {
                     let named = format!("{USER_SCHEMA}.{}", quote_identifier(&fold(only)));
                     self.change(written, named);

@@ -1,6 +1,7 @@
 //! The parameters of a statement that is executed: their types and their values.
 
 use braid_sql::functions::SessionFacts;
+use braid_sql::types::type_names::format_type;
 use braid_sql::{SqlType, Value};
 
 use crate::outcome::ParameterType;
@@ -58,9 +59,23 @@ pub(crate) fn declared_types(
     declared.iter().map(|declared| declared.map(|parameter| sql_type_of(parameter.oid, session)).transpose()).collect()
 }
 
+/// The type of a parameter that is declared with this one.
+///
+/// # Errors
+/// 0A000 for a domain, whose constraints no parameter is checked against.
+pub(crate) fn typed_parameter(sql_type: SqlType) -> Result<SqlType, EngineError> {
+    match sql_type.id.domain().is_some() || sql_type.id.is_domain_array() {
+        true => {
+            let message = format!("parameters of domain {} are not supported", format_type(sql_type));
+            Err(EngineError::unsupported(message).with_hint("Declare the base type, and cast the parameter."))
+        }
+        false => Ok(sql_type),
+    }
+}
+
 fn sql_type_of(oid: u32, session: &dyn SessionFacts) -> Result<SqlType, EngineError> {
     match type_of_oid(oid, session) {
-        Some(id) => Ok(SqlType::of(id)),
+        Some(id) => typed_parameter(SqlType::of(id)),
         None => Err(EngineError::new(SqlState::UndefinedObject, format!("type with OID {oid} does not exist"))),
     }
 }

@@ -19,6 +19,7 @@
 //! | `comments` | COMMENT ON |
 //! | `views` | CREATE, ALTER, DROP and REFRESH of views |
 //! | `table`, `enum_types`, `dml` | CREATE TABLE, DROP TABLE, TRUNCATE; CREATE, ALTER and DROP TYPE; INSERT, UPDATE, DELETE |
+//! | `domains` | CREATE and ALTER DOMAIN |
 //! | `code_blocks` | DO: the text of a block as a tree |
 //! | `sequences` | CREATE, ALTER and DROP SEQUENCE; the sequences of columns |
 //! | `explain` | EXPLAIN: how a query would run, and how it ran |
@@ -87,6 +88,7 @@ mod deep_stack;
 mod default_lists;
 mod dependents;
 mod dml;
+mod domains;
 mod enum_types;
 mod error_mapping;
 mod explain;

@@ -18,6 +18,7 @@ use crate::access::without_unreadable;
 use crate::altered_relations::alter_relation;
 use crate::bound_parameters::BoundParameters;
 use crate::dependents::Behavior;
+use crate::enum_types::DroppedKind;
 use crate::front_end::{Described, StatementFacts};
 use crate::interrupt::Interrupt;
 use crate::parameter_value::SentValue;
@@ -29,9 +30,9 @@ use crate::statement_context::{MessageScope, StatementContext};
 use crate::table_names::{Named, named_table};
 use crate::{
     Database, EngineError, NamedCursors, Notice, Outcome, ParameterType, ParameterValue, Prepared, Statement,
-    StatementKind, StatementTimes, TransactionStatus, code_blocks, comments, copy, dml, enum_types, front_end, grants,
-    maintenance, owners, permissions, recall, relocation, roles, schemas, sequences, session_control, storage_hints,
-    table, views,
+    StatementKind, StatementTimes, TransactionStatus, code_blocks, comments, copy, dml, domains, enum_types, front_end,
+    grants, maintenance, owners, permissions, recall, relocation, roles, schemas, sequences, session_control,
+    storage_hints, table, views,
 };
 
 /// One client's connection: its user, its settings, its transaction block. Cheap to clone and to keep.
@@ -236,6 +237,7 @@ impl Session {
                 ObjectChange::Schema(schema) => relocation::set_schema(context, object, schema).await,
             },
             Command::Role(role) => roles::execute(context, statement, role).await,
+            Command::Domain(domain) => domains::execute(context, statement, domain).await,
             Command::Grant(grant) => grants::execute(context, grant).await,
             Command::DefaultPrivileges(defaults) => grants::alter_defaults(context, statement, defaults).await,
             Command::View(view) => views::execute(context, statement, view).await,
@@ -297,7 +299,8 @@ impl Session {
                 S::AlterType(alter) => enum_types::alter_type(context, alter).await,
                 S::Drop { names, if_exists, cascade, .. } if kind == StatementKind::DropType => {
                     let behavior = Behavior::of(*cascade);
-                    enum_types::drop_types(context, names, table::Missing::of(*if_exists), behavior).await
+                    let dropped = (&names[..], DroppedKind::Type);
+                    enum_types::drop_types(context, dropped, table::Missing::of(*if_exists), behavior).await
                 }
                 S::Discard { object_type } => session_control::discard(context, statement, object_type).await,
                 S::CreateSchema { schema_name, if_not_exists, .. } => {
@@ -530,6 +533,9 @@ fn write_name(kind: StatementKind) -> &'static str {
         StatementKind::CreateType => "CREATE TYPE",
         StatementKind::AlterType => "ALTER TYPE",
         StatementKind::DropType => "DROP TYPE",
+        StatementKind::CreateDomain => "CREATE DOMAIN",
+        StatementKind::AlterDomain => "ALTER DOMAIN",
+        StatementKind::DropDomain => "DROP DOMAIN",
         StatementKind::CreateSchema => "CREATE SCHEMA",
         StatementKind::AlterSchema => "ALTER SCHEMA",
         StatementKind::DropSchema => "DROP SCHEMA",

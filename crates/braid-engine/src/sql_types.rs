@@ -9,20 +9,38 @@ use braid_sql::binder::type_of_syntax;
 use braid_sql::functions::SessionFacts;
 use braid_sql::pg_catalog::TypeId;
 use braid_sql::types::type_names::format_type;
-use braid_storage::{ColumnType, SQL_TYPE_KEY};
+use braid_storage::{ColumnDomain, ColumnType, SQL_TYPE_KEY};
 use sqlparser::ast::DataType;
 
 use crate::EngineError;
 
-/// The column type that a type's name and parameters mean.
+/// The column type that a type's name and parameters mean, and the domain that they mean.
 ///
 /// # Errors
 /// As the binder's for a type in an expression; 0A000 for a type of which no column is.
-pub(crate) fn column_type(data_type: &DataType, session: &dyn SessionFacts) -> Result<ColumnType, EngineError> {
-    column_type_of_sql_type(type_of_syntax(data_type, session)?)
+pub(crate) fn column_type(
+    data_type: &DataType,
+    session: &dyn SessionFacts,
+) -> Result<(ColumnType, Option<ColumnDomain>), EngineError> {
+    column_of_type(type_of_syntax(data_type, session)?, session)
 }
 
-/// The column type of a type with its modifier.
+/// The column type of a type with its modifier, and the domain that it is.
+///
+/// # Errors
+/// 0A000 for a type of which no column is.
+pub(crate) fn column_of_type(
+    sql_type: SqlType,
+    session: &dyn SessionFacts,
+) -> Result<(ColumnType, Option<ColumnDomain>), EngineError> {
+    let domain = sql_type.id.domain().map(|id| {
+        let domain = session.objects().map_or_else(|| id.definition(), |objects| objects.domain(id));
+        ColumnDomain { oid: domain.oid, revision: domain.revision }
+    });
+    Ok((column_type_of_sql_type(sql_type.base())?, domain))
+}
+
+/// The column type of a type with its modifier, which is no domain.
 ///
 /// # Errors
 /// 0A000 for a type of which no column is.
@@ -110,7 +128,7 @@ mod tests {
 
     fn read(text: &str) -> Result<ColumnType, EngineError> {
         let syntax = Parser::new(&PostgreSqlDialect {}).try_with_sql(text).unwrap().parse_data_type().unwrap();
-        column_type(&syntax, &ReadingSession::of_output())
+        column_type(&syntax, &ReadingSession::of_output()).map(|(column_type, _)| column_type)
     }
 
     fn encoded(id: TypeId, modifier: i32) -> ColumnType {

@@ -26,6 +26,7 @@
 //! | [`grant_statement`], [`granted_objects`] | GRANT and REVOKE as written |
 //! | [`default_privileges_statement`] | ALTER DEFAULT PRIVILEGES as written |
 //! | [`do_statement`] | DO as written |
+//! | [`domain_statement`] | CREATE DOMAIN and the like as written |
 //! | [`locking_queries`] | subqueries that lock rows |
 //! | [`maintenance_statement`] | VACUUM, ANALYZE, CHECKPOINT, REINDEX, CLUSTER and LOCK TABLE as written |
 //! | [`constraint_statement`] | SET CONSTRAINTS and ALTER CONSTRAINT as written |
@@ -46,6 +47,7 @@ mod copy_statement;
 mod default_privileges_statement;
 mod dialect;
 mod do_statement;
+mod domain_statement;
 mod grant_statement;
 mod granted_objects;
 mod kind;
@@ -94,6 +96,7 @@ pub(crate) use copy_options::{CopyFormat, CopyOptions, Header};
 pub(crate) use copy_statement::{CopyPlace, CopyStatement, CopySubject};
 pub(crate) use default_privileges_statement::{DefaultObjects, DefaultPrivilegesStatement};
 pub(crate) use dialect::SqlDialect;
+pub(crate) use domain_statement::{CreateDomain, DomainChange, DomainStatement, check_of};
 pub(crate) use grant_statement::{GrantAction, GrantStatement, MembershipChange, PrivilegeChange};
 pub(crate) use granted_objects::{GrantedObjects, Privilege, Privileges, SchemaObjects};
 pub use kind::StatementKind;

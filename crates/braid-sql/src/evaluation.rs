@@ -4,6 +4,7 @@
 //! result is clear. The depth of the recursion is that of the expression, which the parser bounds.
 
 mod chains;
+pub mod domains;
 mod records;
 mod subscripts;
 
@@ -129,6 +130,7 @@ impl<'a> Evaluation<'a> {
             Node::Subscript(container, subscripts) => self.subscripted(container, subscripts),
             Node::OnRecord(operation, operands) => self.on_record(operation, operands),
             Node::Quantified(quantified) => self.quantified(quantified),
+            Node::Domain(cast) => self.of_domain(cast),
         }
     }
 

@@ -6,6 +6,7 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
+use braid_base::DomainTypeId;
 use smallvec::SmallVec;
 use sqlparser::tokenizer::Location;
 
@@ -142,6 +143,45 @@ pub enum Node {
     OnRecord(RecordOperation, Vec<Expression>),
     /// `operand <op> ANY (array)`, or ALL: each element against the operand.
     Quantified(Box<Quantified>),
+    /// A cast to a domain: the operand, which has the domain's base type, if the domain's constraints allow it.
+    Domain(Box<DomainCast>),
+}
+
+/// A cast to a domain.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DomainCast {
+    /// The value, of the domain's base type.
+    pub operand: Expression,
+    /// The domain.
+    pub domain: DomainTypeId,
+    /// What a value must satisfy, in this order.
+    pub constraints: Vec<DomainConstraint>,
+}
+
+/// What a value of a domain must satisfy.
+#[derive(Clone, Debug, PartialEq)]
+pub enum DomainConstraint {
+    /// NOT NULL, of the domain that messages call so.
+    NotNull(String),
+    /// CHECK.
+    Check {
+        /// The domain's name in messages.
+        domain: String,
+        /// The constraint's name.
+        name: String,
+        /// The condition, in which the value is parameter 0. It has no columns and no other parameters, and is no operand of the expression.
+        condition: Expression,
+    },
+}
+
+impl DomainCast {
+    /// The conditions of its constraints.
+    pub fn conditions(&self) -> impl Iterator<Item = &Expression> {
+        self.constraints.iter().filter_map(|constraint| match constraint {
+            DomainConstraint::NotNull(_) => None,
+            DomainConstraint::Check { condition, .. } => Some(condition),
+        })
+    }
 }
 
 /// What [`Node::OnRecord`] computes of its operands.
@@ -334,7 +374,11 @@ impl Expression {
 
     /// Whether one of its calls is such a call, outside of its subqueries.
     fn has_call(&self, is_such: &dyn Fn(&FunctionCall) -> bool) -> bool {
-        let is_such_itself = matches!(&self.node, Node::Call(call) if is_such(call));
+        let is_such_itself = match &self.node {
+            Node::Call(call) => is_such(call),
+            Node::Domain(cast) => cast.conditions().any(|condition| condition.has_call(is_such)),
+            _ => false,
+        };
         is_such_itself || self.any_operand(&mut |operand| operand.has_call(is_such))
     }
 
@@ -381,6 +425,7 @@ impl Expression {
                 is_such(container) || subscripts.expressions().into_iter().any(is_such)
             }
             Node::Quantified(quantified) => is_such(&quantified.operand) || is_such(&quantified.array),
+            Node::Domain(cast) => is_such(&cast.operand),
         }
     }
 
@@ -415,6 +460,7 @@ impl Expression {
             }
             Node::Distinct(left, right, _) => few([left, right]),
             Node::Quantified(quantified) => few([&mut quantified.operand, &mut quantified.array]),
+            Node::Domain(cast) => few([&mut cast.operand]),
         }
     }
 

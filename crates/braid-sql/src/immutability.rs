@@ -28,6 +28,8 @@ fn is_immutable_itself(node: &Node) -> bool {
         },
         Node::Extreme { is_beyond: function, .. } | Node::Distinct(_, _, function) => is_immutable(*function),
         Node::Quantified(quantified) => is_immutable(quantified.compare),
+        // ALTER DOMAIN changes what it allows.
+        Node::Domain(_) => false,
         Node::Subquery(_) | Node::Parameter(_) => false,
         Node::Constant(_)
         | Node::Column(..)

@@ -20,6 +20,12 @@ impl SqlType {
         Self { id, modifier: -1 }
     }
 
+    /// The type whose values it has: of a domain, that which it is of in the end.
+    #[must_use]
+    pub fn base(self) -> Self {
+        self.id.domain_parent().map_or(self, |(id, modifier)| Self { id, modifier }.base())
+    }
+
     /// `numeric(precision, scale)`. Scales from -1000 to 1000 are in eleven bits (`make_numeric_typmod`).
     pub const fn numeric(precision: i32, scale: i32) -> Self {
         Self { id: TypeId::NUMERIC, modifier: ((precision << 16) | (scale & 0x7ff)) + HEADER_BYTES }

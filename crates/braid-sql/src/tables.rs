@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use braid_base::DomainTypeId;
 use sqlparser::ast::Query;
 
 use crate::input::time_zones::TimeZone;
@@ -145,8 +146,17 @@ pub struct TableEntry {
 pub struct TableColumn {
     /// Its name.
     pub name: String,
-    /// Its type.
+    /// Its type: that of the values.
     pub sql_type: SqlType,
+    /// The domain that it is declared with.
+    pub domain: Option<DomainTypeId>,
+}
+
+impl TableColumn {
+    /// A column that is declared with this type.
+    pub fn new(name: impl Into<String>, sql_type: SqlType) -> Self {
+        Self { name: name.into(), sql_type: sql_type.base(), domain: sql_type.id.domain() }
+    }
 }
 
 /// No tables at all.

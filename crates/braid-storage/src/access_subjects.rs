@@ -33,7 +33,7 @@ impl Catalog {
                 (None, None) => false,
             },
             AccessObject::Schema(id) => self.schema_name(id).is_some(),
-            AccessObject::Type(oid) => self.types_by_oid().contains_key(&oid),
+            AccessObject::Type(oid) => self.types_by_oid().contains_key(&oid) || self.domain(oid).is_some(),
             AccessObject::Database => true,
         }
     }

@@ -1,4 +1,4 @@
-//! The catalog: all schemas, tables, views, sequences and enumerated types of one state of the database, by name and by id, the comments
+//! The catalog: all schemas, tables, views, sequences, enumerated types and domains of one state of the database, by name and by id, the comments
 //! on them, and who may do what with them.
 //!
 //! A [`Catalog`] never changes. A commit makes a new one that shares the versions of the tables it did not touch, and
@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-use braid_base::{ColumnId, EnumType, EnumTypeId, EnumTypeRef, SchemaId, TableId};
+use braid_base::{ColumnId, DomainType, DomainTypeId, EnumType, EnumTypeId, EnumTypeRef, SchemaId, TableId};
 
 use crate::access::AccessControl;
 use crate::comments::Comments;
@@ -39,6 +39,7 @@ pub struct Catalog {
     names_changed: u64,
     schemas_changed: u64,
     types: Arc<BTreeMap<u32, CatalogType>>,
+    domains: Arc<BTreeMap<u32, CatalogDomain>>,
     types_changed: u64,
     sequences: Arc<BTreeMap<TableId, CatalogSequence>>,
     views: Arc<Views>,
@@ -56,6 +57,15 @@ pub struct CatalogType {
     pub id: EnumTypeId,
     /// What it is in this one.
     pub definition: Arc<EnumType>,
+}
+
+/// A domain of a catalog.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CatalogDomain {
+    /// The domain in all states of the database.
+    pub id: DomainTypeId,
+    /// What it is in this one.
+    pub definition: Arc<DomainType>,
 }
 
 /// A sequence of a catalog.
@@ -91,6 +101,7 @@ impl Catalog {
             names_changed: sequence,
             schemas_changed: 0,
             types: Arc::new(types),
+            domains: Arc::default(),
             types_changed: sequence,
             sequences: Arc::default(),
             views: Arc::default(),
@@ -157,7 +168,7 @@ impl Catalog {
         self.schemas_changed
     }
 
-    /// Number of the commit that last changed the types, or of the state that was opened.
+    /// Number of the commit that last changed the types or domains, or of the state that was opened.
     pub fn types_changed(&self) -> u64 {
         self.types_changed
     }
@@ -245,6 +256,22 @@ impl Catalog {
     pub(crate) fn set_types(&mut self, types: BTreeMap<u32, CatalogType>) {
         self.types = Arc::new(types);
         self.types_changed = self.sequence;
+    }
+
+    /// All domains by their oids.
+    pub(crate) fn domains_by_oid(&self) -> &BTreeMap<u32, CatalogDomain> {
+        &self.domains
+    }
+
+    /// Puts these domains in the place of its own.
+    pub(crate) fn set_domains(&mut self, domains: BTreeMap<u32, CatalogDomain>) {
+        self.domains = Arc::new(domains);
+        self.types_changed = self.sequence;
+    }
+
+    /// Whether the domains are those of another state, unchanged.
+    pub(crate) fn has_domains_of(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.domains, &other.domains)
     }
 
     /// The schemas but `public`, by their ids.
@@ -349,6 +376,9 @@ impl Catalog {
         if !self.has_types_of(before) {
             self.types.values().for_each(|known| known.id.redefine(known.definition.clone()));
         }
+        if !self.has_domains_of(before) {
+            self.domains.values().for_each(|known| known.id.redefine(known.definition.clone()));
+        }
     }
 
     /// The entry of the table with the id `id`.
@@ -427,7 +457,8 @@ impl Catalog {
         let schemas = self.schemas.values().map(|known| &**known);
         let sequences = self.sequences.values().map(|known| (&*known.definition, known.reserved));
         let views = self.views.by_id().values().map(Arc::as_ref);
-        let system = encode_system(next_ids, types, schemas, sequences, views, &self.comments, &self.access);
+        let domains = self.domains.values().map(|known| &*known.definition);
+        let system = encode_system(next_ids, (types, domains), schemas, sequences, views, &self.comments, &self.access);
         ManifestHeader { sequence: self.sequence, next_ids, log_number }
             .assemble(&system, sections.iter().map(Vec::as_slice))
     }

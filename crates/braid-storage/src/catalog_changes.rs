@@ -11,6 +11,7 @@ use braid_base::ChunkId;
 use crate::access::changed_access;
 use crate::catalog::{Catalog, TableEntry};
 use crate::comments::changed_comments;
+use crate::domains::changed_domains;
 use crate::manifest::{CommitRecord, ManifestChunk, NextIds, SketchChange, TableChange};
 use crate::{ChunkMeta, DistinctCount, TableVersion};
 
@@ -36,8 +37,9 @@ pub(crate) fn record_between(before: &Catalog, after: &Catalog, next_ids: NextId
         true => Vec::new(),
         false => changed_access(before.access(), after.access()),
     };
+    let domains = if before.has_domains_of(after) { Vec::new() } else { changed_domains(before, after) };
     let sequence = after.sequence();
-    CommitRecord { sequence, next_ids, types, schemas, sequences, views, dropped, changed, comments, access }
+    CommitRecord { sequence, next_ids, types, schemas, sequences, views, dropped, changed, comments, access, domains }
 }
 
 fn table_change(before: Option<&TableVersion>, entry: &TableEntry) -> TableChange {

@@ -36,6 +36,7 @@
 //! | `generated_columns` | columns whose values are computed of other columns |
 //! | `column_changes`, `column_change_error` | ALTER TABLE of columns |
 //! | `type_changes` | CREATE, ALTER and DROP TYPE |
+//! | `domains` | the domains of a state |
 //! | `schemas`, `schema_names` | schemas; those of a state, by name and by id |
 //! | `sequences` | sequences: definitions, and where they stand |
 //! | `sequence_numbers`, `sequence_changes` | numbers given out; CREATE, ALTER and DROP SEQUENCE |
@@ -70,6 +71,7 @@ mod data_file;
 mod data_file_header;
 mod deleted_rows;
 mod distinct_sketch;
+mod domains;
 mod foreign_key_checks;
 mod foreign_keys;
 mod generated_columns;
@@ -116,7 +118,7 @@ pub use access::{
     AccessControl, AccessEntry, AccessKey, AccessObject, Acl, AclItem, DefaultsKind, DefaultsSubject, Membership,
     Privileges, RoleAttributes, RoleDef, RoleId,
 };
-pub use catalog::{Catalog, CatalogSequence, CatalogType, NewTable};
+pub use catalog::{Catalog, CatalogDomain, CatalogSequence, CatalogType, NewTable};
 pub use check::{CheckProgress, CheckReport, Fault, FaultKind};
 pub use checksum::checksum;
 pub use codec::Codec;
@@ -158,8 +160,8 @@ pub use store::{Store, StoreOptions};
 pub use store_error::{DuplicateKey, StoreError, ViolatedReference, ViolatingSide};
 pub use store_shared::{PRIVATE_CHUNKS, PRIVATE_SEQUENCE};
 pub use table::{
-    CHECKS_MAX, CheckDef, ChunkMeta, ColumnDef, FileRange, GenerationDef, SegmentMeta, SegmentPlace, TableDef,
-    TableVersion,
+    CHECKS_MAX, CheckDef, ChunkMeta, ColumnDef, ColumnDomain, FileRange, GenerationDef, SegmentMeta, SegmentPlace,
+    TableDef, TableVersion,
 };
 pub use table_appender::{AppendedRows, TableAppender};
 pub use type_changes::TypeChanges;

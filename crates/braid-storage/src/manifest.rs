@@ -25,6 +25,7 @@
 //! | | | from version 6 on: the views, in the form of [`view_section`] |
 //! | | | from version 7 on: the comments, in the form of [`comment_section`] |
 //! | | | from version 8 on: the access control, in the form of [`access_section`] |
+//! | | | from version 9 on: the domains, in the form of [`domain_section`] |
 //! | | | one section for each table |
 //! | length | | zeros up to a multiple of 4096 |
 //!
@@ -36,7 +37,8 @@
 //! have no numerics without a precision as integers; versions 1 to 3 have no enumerated types; versions 1 to 4 have no deleted
 //! rows, the ids of their columns are the columns' ordinals, and each of their chunks has a segment of each column; versions 1 to
 //! 5 have no check constraints, no enforced keys, no log, no chunks in memory, no schemas but `public`, no sequences and no views; versions
-//! 1 to 6 have no generated columns, no foreign keys and no comments; versions 1 to 7 have no access control.
+//! 1 to 6 have no generated columns, no foreign keys and no comments; versions 1 to 7 have no access control;
+//! versions 1 to 8 have no domains.
 //!
 //! Deliberately not done: guessing. A wrong checksum is an error, not a
 //! reason to fall back to an older state: rows whose commit was reported would be gone without a word.
@@ -47,6 +49,7 @@ mod comment_section;
 mod commit_record;
 mod constraint_section;
 mod deleted_rows_section;
+mod domain_section;
 mod foreign_key_section;
 mod generation_section;
 mod missing_value;
@@ -62,7 +65,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use braid_base::enum_types::FIRST_TYPE_OID;
-use braid_base::{ChunkId, EnumType, EnumTypeRef, SEGMENT_ALIGN_BYTES, SchemaId, TableId};
+use braid_base::{ChunkId, DomainType, EnumType, EnumTypeRef, SEGMENT_ALIGN_BYTES, SchemaId, TableId};
 
 use crate::access::AccessControl;
 use crate::checksum::checksum;
@@ -71,12 +74,17 @@ use crate::data_file_header::DataFileId;
 use crate::foreign_key_checks::first_unfit;
 use crate::schemas::SchemaDef;
 use crate::sequences::{SequenceDef, SequenceState};
-use crate::{ColumnDef, ColumnType, DeletedRows, DistinctSketch, ManifestError, SegmentMeta, TableDef, ViewDef};
+use crate::{
+    ColumnDef, ColumnDomain, ColumnType, DeletedRows, DistinctSketch, ManifestError, SegmentMeta, TableDef, ViewDef,
+};
 
 use access_section::put_access;
 use byte_reader::ByteReader;
 use comment_section::put_comments;
 pub use commit_record::{CommitRecord, SketchChange, TableChange};
+pub(crate) use domain_section::fault as domain_fault;
+pub use domain_section::{DomainChange, Domains};
+use domain_section::{put_domains, take_domains};
 use schema_section::put_schemas;
 pub use sequence_section::ManifestSequence;
 use sequence_section::put_sequences;
@@ -85,7 +93,7 @@ use type_section::encode_types;
 use view_section::put_views;
 
 /// The version of the manifest's format that is written.
-pub const FORMAT_VERSION: u32 = 8;
+pub const FORMAT_VERSION: u32 = 9;
 
 /// The oldest version that is read.
 pub const FORMAT_VERSION_OLDEST: u32 = 1;
@@ -111,6 +119,8 @@ const SEQUENCES_SINCE: u32 = 6;
 const COMMENTS_SINCE: u32 = 7;
 /// The first version with access control.
 const ACCESS_SINCE: u32 = 8;
+/// The first version with domains.
+const DOMAINS_SINCE: u32 = 9;
 
 /// One state of the database, as plain data: files are named by id, nothing is opened.
 #[derive(Clone, Debug, PartialEq)]
@@ -123,6 +133,8 @@ pub struct Manifest {
     pub log_number: u64,
     /// All enumerated types, by ascending oid.
     pub types: Vec<EnumType>,
+    /// All domains, by ascending oid.
+    pub domains: Domains,
     /// All schemas but `public`, by ascending id.
     pub schemas: Vec<SchemaDef>,
     /// All sequences, by ascending id.
@@ -194,8 +206,20 @@ impl Manifest {
     /// The manifest of a new data directory.
     pub fn empty() -> Self {
         let next_ids = NextIds { file: 1, table: 1, type_oid: FIRST_TYPE_OID };
-        let (types, schemas, sequences, views, comments, access, tables) = Default::default();
-        Self { sequence: 0, next_ids, log_number: 1, types, schemas, sequences, views, comments, access, tables }
+        let (types, domains, schemas, sequences, views, comments, access, tables) = Default::default();
+        Self {
+            sequence: 0,
+            next_ids,
+            log_number: 1,
+            types,
+            domains,
+            schemas,
+            sequences,
+            views,
+            comments,
+            access,
+            tables,
+        }
     }
 
     /// The bytes of the manifest file.
@@ -203,7 +227,7 @@ impl Manifest {
         let sections: Vec<Vec<u8>> = self.tables.iter().map(ManifestTable::encode).collect();
         let system = encode_system(
             self.next_ids,
-            self.types.iter(),
+            (self.types.iter(), self.domains.values().map(Arc::as_ref)),
             self.schemas.iter(),
             self.sequences.iter().map(|known| (&known.def, known.state)),
             self.views.iter(),
@@ -272,6 +296,10 @@ impl Manifest {
             ..ACCESS_SINCE => AccessControl::default(),
             _ => access_section::take_access(&mut reader)?,
         };
+        let domains = match version {
+            ..DOMAINS_SINCE => Domains::new(),
+            _ => take_domains(&mut reader)?,
+        };
         let mut tables: Vec<ManifestTable> =
             Vec::with_capacity(reader.bounded_capacity(table_count, table_section::BYTES_MIN));
         for _ in 0..table_count {
@@ -285,8 +313,19 @@ impl Manifest {
             return Err(reader.malformed(format!("{} bytes after the last table", reader.remaining())));
         }
         let next_ids = NextIds { file: next_file_id, table: next_table_id, type_oid: next_type_oid };
-        let manifest =
-            Self { sequence, next_ids, log_number, types, schemas, sequences, views, comments, access, tables };
+        let manifest = Self {
+            sequence,
+            next_ids,
+            log_number,
+            types,
+            domains,
+            schemas,
+            sequences,
+            views,
+            comments,
+            access,
+            tables,
+        };
         manifest.validate().map_err(|what| reader.malformed(what))?;
         Ok(manifest)
     }
@@ -296,6 +335,14 @@ impl Manifest {
         let (mut names, mut files) = (HashSet::new(), HashSet::new());
         let types = self.types.iter().flat_map(|definition| [&definition.name, &definition.array_name]);
         names.extend(types.map(|name| (SchemaId::PUBLIC, name)));
+        for domain in self.domains.values() {
+            for name in [&domain.name, &domain.array_name] {
+                if !names.insert((domain.schema, name)) {
+                    return Err(format!("two types are called \"{name}\""));
+                }
+            }
+        }
+        self.validate_domains()?;
         self.access.fault().map_or(Ok(()), Err)?;
         self.validate_schemas()?;
         self.validate_keys()?;
@@ -316,6 +363,10 @@ impl Manifest {
             }
             if let Some(oid) = types_of(def).find(|oid| !self.types.iter().any(|known| known.oid == *oid)) {
                 return Err(format!("table \"{}\" has a column of type {oid:#x}", def.name));
+            }
+            let mut domains = def.columns.iter().filter_map(|column| column.domain);
+            if let Some(domain) = domains.find(|used| !is_domain(&self.domains, *used)) {
+                return Err(format!("table \"{}\" has a column of domain {:#x}", def.name, domain.oid));
             }
             if table.sequence > self.sequence {
                 return Err(format!("table {} is newer than its manifest", def.id));
@@ -350,6 +401,25 @@ impl Manifest {
         }
     }
 
+    /// Whether domains have oids of their own, which are given out, and are of types that exist.
+    fn validate_domains(&self) -> Result<(), String> {
+        let of_types = self.types.iter().flat_map(|known| {
+            [known.oid, known.array_oid].into_iter().chain(known.labels.iter().map(|label| label.oid))
+        });
+        let of_domains = self.domains.values().flat_map(|known| {
+            [known.oid, known.array_oid].into_iter().chain(known.checks.iter().map(|check| check.oid))
+        });
+        let mut oids = HashSet::new();
+        if let Some(oid) = of_types.chain(of_domains).find(|oid| *oid >= self.next_ids.type_oid || !oids.insert(*oid)) {
+            return Err(format!("oid {oid:#x} of a type is not given out or used twice"));
+        }
+        let has_type = |oid: u32| self.types.iter().any(|known| known.oid == oid) || self.domains.contains_key(&oid);
+        match self.domains.values().find(|domain| domain.base_oid >= FIRST_TYPE_OID && !has_type(domain.base_oid)) {
+            Some(domain) => Err(format!("domain \"{}\" is of type {:#x}", domain.name, domain.base_oid)),
+            None => Ok(()),
+        }
+    }
+
     /// Whether foreign keys refer to keys that there are.
     fn validate_foreign_keys(&self) -> Result<(), String> {
         let find = |id| self.tables.binary_search_by_key(&id, |table| table.def.id).ok();
@@ -368,8 +438,12 @@ impl Manifest {
         let tables = self.tables.iter().map(|table| (table.def.id, table.def.schema, &table.def.name));
         let sequences = self.sequences.iter().map(|known| (known.def.id, known.def.schema, &known.def.name));
         let views = self.views.iter().map(|view| (view.id, view.schema, &view.name));
+        let is_known = |schema: SchemaId| schema == SchemaId::PUBLIC || ids.contains(&schema);
+        if let Some(domain) = self.domains.values().find(|domain| !is_known(domain.schema)) {
+            return Err(format!("\"{}\" is in schema {}, which does not exist", domain.name, domain.schema));
+        }
         for (id, schema, name) in tables.chain(sequences).chain(views) {
-            if schema != SchemaId::PUBLIC && !ids.contains(&schema) {
+            if !is_known(schema) {
                 return Err(format!("\"{name}\" is in schema {schema}, which does not exist"));
             }
             if ids.contains(&SchemaId(id.0)) {
@@ -386,8 +460,14 @@ impl Manifest {
         self.tables.retain(|table| !gone.contains(&table.def.schema));
         self.sequences.retain(|known| !gone.contains(&known.def.schema));
         self.views.retain(|view| !gone.contains(&view.schema));
+        self.domains.retain(|_, domain| !gone.contains(&domain.schema));
         !gone.is_empty()
     }
+}
+
+/// Whether there is this domain, with constraints that have changed so often.
+fn is_domain(domains: &Domains, used: ColumnDomain) -> bool {
+    domains.get(&used.oid).is_some_and(|domain| domain.revision == used.revision)
 }
 
 /// The oids of the enumerated types of a table's columns.
@@ -413,10 +493,10 @@ impl ManifestTable {
     }
 }
 
-/// The types, schemas, sequences, views, comments and access control as a manifest has them, by ascending oid and id.
+/// The types, schemas, sequences, views, comments, access control and domains as a manifest has them, by ascending oid and id.
 pub(crate) fn encode_system<'a>(
     next_ids: NextIds,
-    types: impl ExactSizeIterator<Item = &'a EnumType>,
+    (types, domains): (impl ExactSizeIterator<Item = &'a EnumType>, impl ExactSizeIterator<Item = &'a DomainType>),
     schemas: impl ExactSizeIterator<Item = &'a SchemaDef>,
     sequences: impl ExactSizeIterator<Item = (&'a SequenceDef, SequenceState)>,
     views: impl ExactSizeIterator<Item = &'a ViewDef>,
@@ -429,10 +509,11 @@ pub(crate) fn encode_system<'a>(
     put_views(&mut system, views);
     put_comments(&mut system, comments);
     put_access(&mut system, access);
+    put_domains(&mut system, domains);
     system
 }
 
-/// What a manifest says besides its types, schemas, sequences, views, comments, access control and tables.
+/// What a manifest says besides its types, domains, schemas, sequences, views, comments, access control and tables.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ManifestHeader {
     pub(crate) sequence: u64,

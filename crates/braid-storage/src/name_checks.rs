@@ -1,8 +1,8 @@
 //! Names of a catalog: tables, views, sequences and keys share theirs, and so do tables, views and types.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-use braid_base::{SchemaId, TableId};
+use braid_base::{DomainType, EnumType, SchemaId, TableId};
 
 use crate::catalog::Catalog;
 use crate::table::NAME_BYTES_MAX;
@@ -15,14 +15,38 @@ impl Catalog {
         has_stored || self.sequence_in(schema, name).is_some() || self.key_in(schema, name).is_some()
     }
 
-    /// Whether an enumerated type, or the array type of one, has this name.
-    pub fn has_type(&self, name: &str) -> bool {
-        self.types_by_oid().values().any(|known| known.definition.name == name || known.definition.array_name == name)
+    /// Whether a type of a schema, or the array type of one, has this name.
+    pub fn has_type_in(&self, schema: SchemaId, name: &str) -> bool {
+        self.type_names().any(|(of, taken)| of == schema && taken == name)
     }
 
-    /// Whether an enumerated type, or the array type of one, has this oid.
+    /// The names of all types and of their array types, with their schemas.
+    fn type_names(&self) -> impl Iterator<Item = (SchemaId, &String)> {
+        let enums = self.enum_types().flat_map(|known| [&known.definition.name, &known.definition.array_name]);
+        let domains = self.domains().flat_map(|known| {
+            let DomainType { schema, name, array_name, .. } = &*known.definition;
+            [(*schema, name), (*schema, array_name)]
+        });
+        enums.map(|name| (SchemaId::PUBLIC, name)).chain(domains)
+    }
+
+    /// Oid and name of the enumerated type or domain that has this oid, or whose array type has it.
+    pub fn type_of_oid(&self, oid: u32) -> Option<(u32, &str)> {
+        let enums = self.enum_types().map(|known| {
+            let EnumType { oid, array_oid, name, .. } = &*known.definition;
+            (*oid, *array_oid, name)
+        });
+        let domains = self.domains().map(|known| {
+            let DomainType { oid, array_oid, name, .. } = &*known.definition;
+            (*oid, *array_oid, name)
+        });
+        let mut types = enums.chain(domains);
+        types.find(|(own, array, _)| [*own, *array].contains(&oid)).map(|(own, _, name)| (own, name.as_str()))
+    }
+
+    /// Whether a type, or the array type of one, has this oid.
     pub(crate) fn has_type_of_oid(&self, oid: u32) -> bool {
-        self.types_by_oid().values().any(|known| known.definition.oid == oid || known.definition.array_oid == oid)
+        self.type_of_oid(oid).is_some()
     }
 
     /// Checks that a new table has a name that no type and no other relation has, and columns of types that exist.
@@ -31,7 +55,7 @@ impl Catalog {
         if self.sequence_in(def.schema, &def.name).is_some() || view.is_some_and(|view| view.id != def.id) {
             return Err(StoreError::TableExists { table: def.name.clone() });
         }
-        if def.schema == SchemaId::PUBLIC && self.has_type(&def.name) {
+        if self.has_type_in(def.schema, &def.name) {
             return Err(StoreError::TypeExists { name: def.name.clone() });
         }
         for column in &def.columns {
@@ -41,11 +65,11 @@ impl Catalog {
                 return Err(StoreError::UnknownType { name: column.column_type.to_string() });
             }
         }
-        Ok(())
+        self.check_domains_of(def)
     }
 
-    /// Checks that no two relations of a schema have one name, that their schemas exist, and that no table or view has that of a type or of its array type: a state in which they do
-    /// cannot be opened.
+    /// Checks that no two relations of a schema have one name, that their schemas exist, that no two types have one name, and that no table or
+    /// view has that of a type or of its array type: a state in which they do cannot be opened.
     pub(crate) fn check_names(&self) -> Result<(), StoreError> {
         self.check_name_lengths()?;
         let tables = self.tables().map(|version| ((version.def.schema, &version.def.name), version.def.id));
@@ -64,18 +88,23 @@ impl Catalog {
                 return Err(StoreError::TableExists { table: name.clone() });
             }
         }
-        let types = self.enum_types().flat_map(|known| [&known.definition.name, &known.definition.array_name]);
-        let is_taken = |name: &&String| self.table(name).is_some() || self.view(name).is_some();
-        match types.into_iter().find(is_taken) {
-            Some(name) => Err(StoreError::TypeExists { name: name.clone() }),
-            None => Ok(()),
+        let mut types = HashSet::new();
+        for (schema, name) in self.type_names() {
+            if self.schema_name(schema).is_none() {
+                return Err(StoreError::Conflict { what: format!("the schema of \"{name}\"") });
+            }
+            let is_relation = self.table_in(schema, name).is_some() || self.view_in(schema, name).is_some();
+            if is_relation || !types.insert((schema, name)) {
+                return Err(StoreError::TypeExists { name: name.clone() });
+            }
         }
+        Ok(())
     }
 
     /// Checks that names have as many bytes as names have when they are read again. The definitions of tables check their own.
     fn check_name_lengths(&self) -> Result<(), StoreError> {
         let schemas = self.schemas_by_id().values().map(|schema| &schema.name);
-        let types = self.enum_types().flat_map(|known| [&known.definition.name, &known.definition.array_name]);
+        let types = self.type_names().map(|(_, name)| name);
         let views = self.views().by_id().values();
         let views =
             views.flat_map(|view| std::iter::once(&view.name).chain(view.columns.iter().map(|column| &column.name)));

@@ -27,6 +27,7 @@ use crate::commit_log::recovery::{LogEnd, Recovered, recover};
 use crate::data_directory::DataDirectory;
 use crate::data_file::DataFile;
 use crate::data_file_header::DataFileId;
+use crate::domains::open_domains;
 use crate::log_file::{LOG_HEADER_BYTES, encode_empty_log};
 use crate::manifest::{Manifest, ManifestSequence, ManifestTable};
 use crate::missing_segments::MissingSegments;
@@ -241,6 +242,7 @@ fn remove_orphans(directory: &DataDirectory, manifest: &Manifest) -> Result<u64,
 fn open_tables(directory: &Arc<DataDirectory>, manifest: Manifest) -> Result<Catalog, StoreError> {
     let mut entries = Vec::with_capacity(manifest.tables.len());
     let types = open_types(manifest.types);
+    let domains = open_domains(manifest.domains, &types);
     let sequences = open_sequences(manifest.sequences);
     let schemas: Schemas = manifest.schemas.into_iter().map(|schema| (schema.id, Arc::new(schema))).collect();
     let (comments, access) = (manifest.comments, manifest.access);
@@ -273,6 +275,7 @@ fn open_tables(directory: &Arc<DataDirectory>, manifest: Manifest) -> Result<Cat
     if !schemas.is_empty() {
         catalog.note_changed_schemas();
     }
+    catalog.set_domains(domains);
     catalog.set_schemas(schemas);
     catalog.set_sequences(sequences);
     catalog.set_views(views);

@@ -234,6 +234,14 @@ pub enum StoreError {
         /// What is wrong, with the limit.
         reason: String,
     },
+    /// A type with a definition that makes no sense.
+    #[error("type \"{name}\" cannot be defined so: {reason}")]
+    InvalidType {
+        /// The name.
+        name: String,
+        /// What is wrong, with the limit.
+        reason: String,
+    },
     /// A batch whose columns are not the table's.
     #[error("rows for table \"{table}\" have columns ({found}), but the table has ({expected})")]
     SchemaMismatch {

@@ -38,13 +38,25 @@ pub struct ColumnDef {
     pub missing: Option<Scalar>,
     /// How its values are computed, if they are: it has no default then.
     pub generated: Option<GenerationDef>,
+    /// The domain that it is of, if it is of one: its type is the domain's base type then.
+    pub domain: Option<ColumnDomain>,
+}
+
+/// The domain of a column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ColumnDomain {
+    /// `pg_type.oid`
+    pub oid: u32,
+    /// [`braid_base::DomainType::revision`] of the constraints that the rows were checked against.
+    pub revision: u32,
 }
 
 impl ColumnDef {
-    /// A column to be added to a table: nullable, without a default, not generated, null in rows that are there.
+    /// A column to be added to a table: nullable, without a default, not generated, of no domain, null in rows that are there.
     pub fn new(name: impl Into<String>, column_type: ColumnType) -> Self {
         let (id, name) = (ColumnId(0), name.into());
-        Self { id, name, column_type, nullable: true, default: None, missing: None, generated: None }
+        let (default, missing, generated, domain) = (None, None, None, None);
+        Self { id, name, column_type, nullable: true, default, missing, generated, domain }
     }
 }
 

@@ -8,9 +8,10 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use braid_base::enum_types::{EnumLabel, EnumType, EnumTypeId, KEY_GAP, TYPE_OID_END};
+use braid_base::{DomainType, SchemaId};
 use futures::future::BoxFuture;
 
-use crate::catalog::{Catalog, CatalogType};
+use crate::catalog::{Catalog, CatalogDomain, CatalogType};
 use crate::store_shared::{Commit, CommitLock, StoreShared};
 use crate::{Store, StoreError};
 
@@ -44,6 +45,8 @@ impl Store {
             next.set_types(types);
             next.drop_orphaned_comments();
             next.drop_orphaned_access();
+            next.check_names()?;
+            next.check_domains()?;
             next.check_views(&catalog)?;
             lock.publish(Commit { catalog: next, added: Vec::new(), removed: Vec::new(), locks: None }).await?;
             Ok(result)
@@ -75,7 +78,12 @@ impl<'a> TypeChanges<'a> {
     /// Whether a type, an array type, a table or a view has this name.
     pub fn is_taken(&self, name: &str) -> bool {
         let is_named = |known: &CatalogType| known.definition.name == name || known.definition.array_name == name;
-        self.catalog.table(name).is_some() || self.catalog.view(name).is_some() || self.types.values().any(is_named)
+        let is_domain = |known: &CatalogDomain| {
+            let DomainType { schema, name: own, array_name, .. } = &*known.definition;
+            *schema == SchemaId::PUBLIC && (own == name || array_name == name)
+        };
+        let is_relation = self.catalog.table(name).is_some() || self.catalog.view(name).is_some();
+        is_relation || self.types.values().any(is_named) || self.catalog.domains().any(is_domain)
     }
 
     /// Adds a type with these labels, in order.

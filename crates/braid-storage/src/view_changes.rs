@@ -82,7 +82,7 @@ impl<'a> ViewChanges<'a> {
         if is_other || self.views.values().any(|view| view.schema == schema && view.name == name) {
             return Err(StoreError::TableExists { table: name.to_owned() });
         }
-        match schema == SchemaId::PUBLIC && self.catalog.has_type(name) {
+        match self.catalog.has_type_in(schema, name) {
             true => Err(StoreError::TypeExists { name: name.to_owned() }),
             false => Ok(()),
         }

@@ -10,6 +10,7 @@
 //! | [`altered_table`] | a table's new definition, and what it was made of |
 //! | [`next_version`] | a table's version with added rows |
 //! | [`type_edits`] | changes of the enumerated types |
+//! | [`domain_edits`] | changes of the domains |
 //! | [`schema_edits`] | changes of the schemas |
 //! | [`sequence_edits`] | changes of the sequences |
 //! | [`key_claims`] | the keys of added rows, which no other row has |
@@ -35,6 +36,7 @@ mod access_edits;
 mod altered_table;
 mod comment_edits;
 mod commit;
+mod domain_edits;
 mod key_claims;
 mod key_lookup;
 mod keyed_edits;
@@ -56,7 +58,7 @@ use braid_base::{SchemaId, TableId};
 use futures::future::BoxFuture;
 
 use crate::access::{AccessEntry, AccessKey, AccessObject};
-use crate::catalog::{Catalog, NewTable, TableEntry};
+use crate::catalog::{Catalog, CatalogDomain, NewTable, TableEntry};
 use crate::comments::CommentSubject;
 use crate::row_locks::{LockOwner, LockWaits};
 use crate::schemas::TableRef;
@@ -102,6 +104,7 @@ pub struct WriteSet {
     shared: Arc<StoreShared>,
     tables: BTreeMap<TableId, TableWrites>,
     types: Option<TypeEdits>,
+    domains: KeyedEdits<u32, CatalogDomain>,
     schemas: SchemaEdits,
     sequences: SequenceEdits,
     views: Option<ViewEdits>,
@@ -144,12 +147,13 @@ impl Store {
 
 impl WriteSet {
     pub(crate) fn new(shared: Arc<StoreShared>) -> Self {
-        let (tables, schemas, sequences, comments, access, owned) = Default::default();
+        let (tables, domains, schemas, sequences, comments, access, owned) = Default::default();
         let references = PendingReferences::default();
         Self {
             shared,
             tables,
             types: None,
+            domains,
             schemas,
             sequences,
             views: None,
@@ -170,9 +174,14 @@ impl WriteSet {
 
     /// Whether nothing is changed.
     pub fn is_empty(&self) -> bool {
-        let has_system = self.types.is_some() || !self.schemas.is_empty() || self.views.is_some();
+        let has_system = self.has_type_edits() || !self.schemas.is_empty() || self.views.is_some();
         let has_notes = !self.comments.is_empty() || !self.access.is_empty();
         self.tables.is_empty() && !has_system && self.sequences.is_empty() && !has_notes
+    }
+
+    /// Whether types or domains are changed.
+    fn has_type_edits(&self) -> bool {
+        self.types.is_some() || !self.domains.is_empty()
     }
 
     /// Whether there are rows that [`Self::view`] does not show before [`Self::settle`].
@@ -455,6 +464,9 @@ impl WriteSet {
         let mut view = base.numbered(sequence);
         if let Some(types) = &self.types {
             view.set_types(types.shown_on(base.types_by_oid()));
+        }
+        if !self.domains.is_empty() {
+            view.set_domains(self.domains.shown_on(base.domains_by_oid()));
         }
         view.set_schemas(self.schemas.shown_on(base.schemas_by_id()));
         if let Some(views) = &self.views {

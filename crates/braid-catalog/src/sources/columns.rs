@@ -5,7 +5,7 @@ use braid_storage::{Catalog, ColumnDef, TableDef};
 
 use super::keys::keys_of;
 use super::sequences::identity_letter;
-use crate::column_types::{sql_type_of, type_of_oid};
+use crate::column_types::{declared_type, sql_type_of, type_of_oid};
 use crate::named_row::{NamedRow, letter, oid, small, text, yes};
 use crate::object_ids::{default_id, key_index_id, server_view_id, table_object_id};
 use crate::sequence_references::shown_default;
@@ -43,7 +43,7 @@ pub(super) fn attributes(catalog: &Catalog, facts: &dyn ServerFacts) -> Vec<Name
 /// A column of a table. Its number is its id, as PostgreSQL's numbers are not given out twice either.
 fn column_of_table(catalog: &Catalog, def: &TableDef, column: &ColumnDef) -> NamedRow {
     let number = usize::from(column.id.0);
-    let mut row = attribute(table_object_id(def.id), number, &column.name, sql_type_of(column.column_type));
+    let mut row = attribute(table_object_id(def.id), number, &column.name, declared_type(catalog, column));
     let identity = identity_letter(catalog, def.id, column.id);
     row.extend([
         ("attnotnull", Value::Bool(!column.nullable)),

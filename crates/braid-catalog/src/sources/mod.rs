@@ -9,6 +9,7 @@
 //! | [`sequences`] | `pg_sequence`, `pg_depend` |
 //! | [`schemas`] | `pg_namespace` |
 //! | [`types`] | `pg_type`, `pg_enum` |
+//! | [`domains`] | `pg_type`, `pg_constraint` |
 //! | [`views`] | `pg_rewrite`, `pg_depend`, and the rows of views in others |
 //! | [`comments`] | `pg_description`, `pg_shdescription` |
 //! | [`initial_privileges`] | `pg_init_privs` |
@@ -24,6 +25,7 @@ mod columns;
 mod comments;
 mod cursors;
 mod dependencies;
+mod domains;
 mod foreign_keys;
 mod initial_privileges;
 mod keys;
@@ -51,7 +53,9 @@ pub(crate) fn rows(relation: &str, catalog: &Catalog, facts: &dyn ServerFacts) -
         "pg_class" => access::with_relation_owners(tables::classes(catalog, facts), (catalog, facts)),
         "pg_attribute" => access::with_column_lists(columns::attributes(catalog, facts), (catalog, facts)),
         "pg_attrdef" => columns::defaults(catalog),
-        "pg_constraint" => [keys::constraints(catalog), foreign_keys::constraints(catalog)].concat(),
+        "pg_constraint" => {
+            [keys::constraints(catalog), foreign_keys::constraints(catalog), domains::constraints(catalog)].concat()
+        }
         "pg_index" => keys::indexes(catalog),
         "pg_namespace" => schemas::schemas(catalog, facts),
         "pg_sequence" => sequences::sequences(catalog),

@@ -1,10 +1,11 @@
-//! `pg_type` and `pg_enum`: enumerated types, their array types and their labels.
+//! `pg_type` and `pg_enum`: enumerated types, their array types and their labels; domains.
 
 use braid_base::{EnumLabel, EnumType};
 use braid_sql::Value;
 use braid_storage::{AccessObject, Catalog};
 
 use super::access::put_owner;
+use super::domains;
 use crate::named_row::{NamedRow, letter, oid, text, yes};
 use crate::object_ids::PUBLIC_NAMESPACE_ID;
 use crate::server_facts::ServerFacts;
@@ -23,7 +24,7 @@ const OF_ARRAYS: Functions =
 /// `array_typanalyze`
 const ARRAY_ANALYZE: u32 = 3816;
 
-/// All enumerated types, each with its array type behind it.
+/// All enumerated types and domains, each with its array type behind it.
 pub(super) fn types(catalog: &Catalog, facts: &dyn ServerFacts) -> Vec<NamedRow> {
     let owned = |mut row: NamedRow, oid: u32, list: bool| {
         put_owner(&mut row, (catalog, facts), AccessObject::Type(oid), ("typowner", "typacl"));
@@ -33,45 +34,53 @@ pub(super) fn types(catalog: &Catalog, facts: &dyn ServerFacts) -> Vec<NamedRow>
     };
     let rows = catalog.enum_types().map(|known| &known.definition).flat_map(|definition| {
         let oid = definition.oid;
-        [owned(enumerated(definition), oid, true), owned(arrays(definition), oid, false)]
+        let array = arrays((definition.array_oid, &definition.array_name), PUBLIC_NAMESPACE_ID, (oid, b'i'));
+        [owned(enumerated(definition), oid, true), owned(array, oid, false)]
     });
-    rows.collect()
+    let of_domains = catalog.domains().flat_map(|known| {
+        let oid = known.definition.oid;
+        let [domain, array] = domains::types(catalog, known);
+        [owned(domain, oid, true), owned(array, oid, false)]
+    });
+    rows.chain(of_domains).collect()
 }
 
 fn enumerated(definition: &EnumType) -> NamedRow {
-    let mut row = common(definition.oid, &definition.name, OF_ENUMS);
+    let mut row = common(definition.oid, &definition.name, PUBLIC_NAMESPACE_ID, OF_ENUMS);
     row.extend([
         ("typlen", Value::Int2(4)),
         ("typbyval", yes()),
         ("typtype", letter(b'e')),
         ("typcategory", letter(b'E')),
         ("typarray", oid(definition.array_oid)),
+        ("typalign", letter(b'i')),
         ("typstorage", letter(b'p')),
     ]);
     row
 }
 
-fn arrays(definition: &EnumType) -> NamedRow {
-    let mut row = common(definition.array_oid, &definition.array_name, OF_ARRAYS);
+/// An array type with its oid and name, of elements of a type with this oid, which are aligned so.
+pub(super) fn arrays((id, name): (u32, &str), namespace: u32, (element, alignment): (u32, u8)) -> NamedRow {
+    let mut row = common(id, name, namespace, OF_ARRAYS);
     row.extend([
         ("typlen", Value::Int2(-1)),
         ("typtype", letter(b'b')),
         ("typcategory", letter(b'A')),
-        ("typelem", oid(definition.oid)),
+        ("typelem", oid(element)),
         ("typanalyze", oid(ARRAY_ANALYZE)),
+        ("typalign", letter(alignment)),
         ("typstorage", letter(b'x')),
     ]);
     row
 }
 
-fn common(id: u32, name: &str, functions: Functions) -> NamedRow {
+fn common(id: u32, name: &str, namespace: u32, functions: Functions) -> NamedRow {
     let mut row = vec![
         ("oid", oid(id)),
         ("typname", text(name)),
-        ("typnamespace", oid(PUBLIC_NAMESPACE_ID)),
+        ("typnamespace", oid(namespace)),
         ("typisdefined", yes()),
         ("typdelim", letter(b',')),
-        ("typalign", letter(b'i')),
         ("typtypmod", Value::Int4(-1)),
     ];
     row.extend(functions.map(|(column, function)| (column, oid(function))));

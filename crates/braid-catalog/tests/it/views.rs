@@ -24,7 +24,7 @@ impl Tables for SystemTables {
 }
 
 fn entry_of(relation: &SystemRelation) -> TableEntry {
-    let column = |column: &RelationColumn| TableColumn { name: column.name.to_owned(), sql_type: column.sql_type };
+    let column = |column: &RelationColumn| TableColumn::new(column.name, column.sql_type);
     TableEntry {
         id: u64::from(relation.id),
         schema: relation.schema.to_owned(),

@@ -95,14 +95,13 @@ impl AccessCheck {
         Err(denied(format!("must be owner of {kind} {name}")))
     }
 
-    /// Checks that the role may use an enumerated type, or its array type, for columns.
+    /// Checks that the role may use an enumerated type or a domain, or its array type, for columns.
     ///
     /// # Errors
     /// 42501
     pub fn check_type(&self, oid: u32) -> Result<(), SqlError> {
-        let mut types = self.snapshot.enum_types().map(|known| &known.definition);
-        match types.find(|definition| definition.oid == oid || definition.array_oid == oid) {
-            Some(definition) => self.check(AccessObject::Type(definition.oid), Privileges::USAGE),
+        match self.snapshot.type_of_oid(oid) {
+            Some((own, _)) => self.check(AccessObject::Type(own), Privileges::USAGE),
             None => Ok(()),
         }
     }
@@ -186,10 +185,7 @@ pub(crate) fn named_object<'a>(
             ("column", of_table().or_else(of_view).unwrap_or_default())
         }
         AccessObject::Schema(id) => ("schema", catalog.schema_name(id).unwrap_or_default()),
-        AccessObject::Type(oid) => {
-            let known = catalog.enum_types().find(|known| known.definition.oid == oid);
-            ("type", known.map_or("", |known| &known.definition.name))
-        }
+        AccessObject::Type(oid) => ("type", catalog.type_of_oid(oid).map_or("", |(_, name)| name)),
         AccessObject::Database => ("database", database),
     }
 }

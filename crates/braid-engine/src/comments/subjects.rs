@@ -43,7 +43,10 @@ impl Subject {
             }
             CommentObject::Schema(name) => schema(context, snapshot, &fold(name))?,
             CommentObject::Type(name) => data_type(context, snapshot, name)?,
-            CommentObject::Domain(name) => return Err(domain(context, snapshot, name)?),
+            CommentObject::Domain(name) => domain(context, snapshot, name)?,
+            CommentObject::DomainConstraint(constraint, name) => {
+                return Err(constraint_of_domain(context, snapshot, (&fold(constraint), name))?);
+            }
             CommentObject::Database(name) if fold(name) == context.database_name() => CommentSubject::Database,
             CommentObject::Database(name) => {
                 let message = format!("database \"{}\" does not exist", fold(name));
@@ -71,15 +74,29 @@ fn data_type(context: &StatementContext, snapshot: &Catalog, name: &DataType) ->
     match named_type(context, snapshot, name)? {
         NamedType::Enum(known) => Ok(CommentSubject::Type(known.definition.oid)),
         NamedType::Array(known) => Ok(CommentSubject::Type(known.definition.array_oid)),
+        NamedType::Domain(known) => Ok(CommentSubject::Type(known.definition.oid)),
+        NamedType::DomainArray(known) => Ok(CommentSubject::Type(known.definition.array_oid)),
         NamedType::Row(_) => Err(EngineError::unsupported("comments on the types of rows are not supported")),
         NamedType::System(_) | NamedType::Nothing(..) => Err(of_system("types")),
     }
 }
 
-/// Why there is no comment on a domain: there are none.
-fn domain(context: &StatementContext, snapshot: &Catalog, name: &DataType) -> Result<EngineError, EngineError> {
-    let shown = named_type(context, snapshot, name)?.shown();
-    Ok(EngineError::new(SqlState::WrongObjectType, format!("\"{shown}\" is not a domain")))
+/// Why there is no comment on a constraint of a domain.
+fn constraint_of_domain(
+    context: &StatementContext,
+    snapshot: &Catalog,
+    (constraint, name): (&str, &DataType),
+) -> Result<EngineError, EngineError> {
+    let known = named_type(context, snapshot, name)?.domain()?;
+    if known.definition.checks.iter().any(|check| check.name == constraint) {
+        return Ok(EngineError::unsupported("comments on constraints of domains are not supported"));
+    }
+    let message = format!("constraint \"{constraint}\" for domain {} does not exist", known.definition.name);
+    Ok(EngineError::new(SqlState::UndefinedObject, message))
+}
+
+fn domain(context: &StatementContext, snapshot: &Catalog, name: &DataType) -> Result<CommentSubject, EngineError> {
+    Ok(CommentSubject::Type(named_type(context, snapshot, name)?.domain()?.definition.oid))
 }
 
 /// The type of a name. A type with a syntax of its own is one of the system.
@@ -92,6 +109,7 @@ fn named_type(context: &StatementContext, snapshot: &Catalog, name: &DataType) -
         DataType::Custom(name, modifiers) if modifiers.is_empty() => find(name),
         DataType::Array(ArrayElemTypeDef::SquareBracket(element, _)) => match named_type(context, snapshot, element)? {
             NamedType::Enum(known) | NamedType::Array(known) => Ok(NamedType::Array(known)),
+            NamedType::Domain(known) => Ok(NamedType::DomainArray(known)),
             other => Ok(other),
         },
         other => {

@@ -21,6 +21,7 @@ use sqlparser::ast::{
 
 use super::assignment::Assignment;
 use super::changes::Changes;
+use super::defaults::DomainDefaults;
 use super::identities::Identities;
 use crate::bound_parameters::BoundParameters;
 use crate::front_end::{self, ReturnedRows, ReturningList, StatementTables, StoredIn};
@@ -39,6 +40,7 @@ pub(super) struct Target {
     /// The name of its schema.
     schema: String,
     pub identities: Identities,
+    pub defaults: DomainDefaults,
     alias: Option<Ident>,
     relation: TableWithJoins,
 }
@@ -68,7 +70,8 @@ impl Target {
             *name = ObjectName::from(vec![quoted(&changed_table_schema(def.schema.0)), own_name]);
         }
         let schema = snapshot.schema_name(def.schema).unwrap_or_default().to_owned();
-        Ok(Self { def, schema, identities, alias, relation })
+        let defaults = DomainDefaults::of(&snapshot, &def);
+        Ok(Self { def, schema, identities, defaults, alias, relation })
     }
 
     /// The table with the identities of its rows, as an item of FROM.

@@ -3,7 +3,10 @@
 //! A default is stored as SQL text. Each statement binds it as an expression without columns, and evaluates it for each
 //! batch. `now()` is therefore the statement's time, and `random()` differs from row to row.
 
-use braid_storage::ColumnDef;
+use std::collections::BTreeMap;
+
+use braid_base::ColumnId;
+use braid_storage::{Catalog, ColumnDef, TableDef};
 use sqlparser::ast::Expr;
 use sqlparser::parser::Parser;
 
@@ -18,17 +21,52 @@ pub(crate) fn bound_default(
     context: &StatementContext,
     column: &ColumnDef,
 ) -> Result<Option<AssignedExpression>, EngineError> {
-    let Some(syntax) = default_syntax(column)? else { return Ok(None) };
-    let text = column.default.as_deref().unwrap_or_default();
+    let Some(text) = default_text(&context.snapshot(), column) else { return Ok(None) };
+    let syntax = parsed(&text, column)?;
     let (budget, none) = (context.value_budget(), BoundParameters::none());
-    AssignedExpression::bind(context, &budget, text, &syntax, &none, column, Assigned::Default).map(Some)
+    AssignedExpression::bind(context, &budget, &text, &syntax, &none, column, Assigned::Default).map(Some)
 }
 
 /// The syntax of a column's default; `None` if it has none.
-pub(crate) fn default_syntax(column: &ColumnDef) -> Result<Option<Expr>, EngineError> {
-    let Some(text) = &column.default else { return Ok(None) };
+pub(crate) fn default_syntax(context: &StatementContext, column: &ColumnDef) -> Result<Option<Expr>, EngineError> {
+    default_text(&context.snapshot(), column).map(|text| parsed(&text, column)).transpose()
+}
+
+/// The syntax of the default that a column has of its own.
+pub(crate) fn own_default_syntax(column: &ColumnDef) -> Result<Option<Expr>, EngineError> {
+    column.default.as_ref().map(|text| parsed(text, column)).transpose()
+}
+
+/// The defaults that the columns of a table have of their domains.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct DomainDefaults(BTreeMap<ColumnId, String>);
+
+impl DomainDefaults {
+    /// Those of a table, in a state of the database.
+    pub fn of(catalog: &Catalog, def: &TableDef) -> Self {
+        let of_domains = def.columns.iter().filter(|column| column.default.is_none() && column.domain.is_some());
+        Self(of_domains.filter_map(|column| Some((column.id, default_text(catalog, column)?))).collect())
+    }
+
+    /// The syntax of a column's default; `None` if it has none.
+    pub fn syntax(&self, column: &ColumnDef) -> Result<Option<Expr>, EngineError> {
+        let text = column.default.as_ref().or_else(|| self.0.get(&column.id));
+        text.map(|text| parsed(text, column)).transpose()
+    }
+}
+
+/// The text of a column's default: its own, or that of its domain.
+fn default_text(catalog: &Catalog, column: &ColumnDef) -> Option<String> {
+    let of_domain = || {
+        let domain = column.domain.filter(|_| column.generated.is_none())?;
+        catalog.domain(domain.oid)?.definition.default.clone()
+    };
+    column.default.clone().or_else(of_domain)
+}
+
+fn parsed(text: &str, column: &ColumnDef) -> Result<Expr, EngineError> {
     let parsed = Parser::new(&SqlDialect::for_text(text)).try_with_sql(text).and_then(|mut parser| parser.parse_expr());
-    parsed.map(Some).map_err(|error| {
+    parsed.map_err(|error| {
         EngineError::internal(format!("the default of column \"{}\" does not parse: {error}", column.name))
     })
 }

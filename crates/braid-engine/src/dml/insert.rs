@@ -12,6 +12,7 @@ use sqlparser::ast::{Ident, Insert, ObjectName, ObjectNamePart, Query, SetExpr, 
 use super::assignment::Assignment;
 use super::changed_rows::{Changed, Part, simplest_query};
 use super::changes::Changes;
+use super::defaults::DomainDefaults;
 use super::identities::Identities;
 use super::on_conflict::Conflicts;
 use super::part_types::{as_prepared, note_types};
@@ -39,6 +40,7 @@ struct Target<'a> {
     listed: Vec<&'a Ident>,
     returning: Option<Arc<ReturningList>>,
     identities: Identities,
+    defaults: DomainDefaults,
     overriding: Option<Overriding>,
 }
 
@@ -200,7 +202,8 @@ impl<'a> Target<'a> {
             None => None,
         };
         let (identities, overriding) = (Identities::of(&snapshot, &def), statement.overriding());
-        let target = Self { def, columns, source, listed, returning, identities, overriding };
+        let defaults = DomainDefaults::of(&snapshot, &def);
+        let target = Self { def, columns, source, listed, returning, identities, defaults, overriding };
         target.check_values()?;
         Ok(target)
     }
@@ -331,7 +334,7 @@ impl<'a> Target<'a> {
         if let SetExpr::Values(values) = &mut *query.body {
             for row in &mut values.rows {
                 for (expr, at) in row.content.iter_mut().zip(&self.columns) {
-                    spell_out_default(expr, &self.def.columns[*at])?;
+                    spell_out_default(expr, &self.def.columns[*at], &self.defaults)?;
                 }
             }
         }

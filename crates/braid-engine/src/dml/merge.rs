@@ -333,7 +333,7 @@ impl Action {
             if !is_default(value) {
                 target.identities.check_inserted(def, *at, None)?;
             }
-            spell_out_default(value, &def.columns[*at])?;
+            spell_out_default(value, &def.columns[*at], &target.defaults)?;
         }
         Ok(Self::Add(given, values))
     }

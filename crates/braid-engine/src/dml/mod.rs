@@ -26,6 +26,7 @@ mod changed_rows;
 mod changes;
 pub(crate) mod defaults;
 mod delete;
+pub(crate) mod domain_checks;
 mod found_rows;
 pub(crate) mod generated_columns;
 mod identities;

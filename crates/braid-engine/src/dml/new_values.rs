@@ -37,7 +37,7 @@ impl NewValues {
                 if !is_default(&value) {
                     target.identities.check_updated(&target.def, at)?;
                 }
-                spell_out_default(&mut value, &target.def.columns[at])?;
+                spell_out_default(&mut value, &target.def.columns[at], &target.defaults)?;
                 if values[at].replace(value).is_some() {
                     let message = format!("multiple assignments to same column \"{}\"", target.def.columns[at].name);
                     return Err(EngineError::new(SqlState::SyntaxError, message));

@@ -1,7 +1,7 @@
-//! What rows must satisfy before they are stored: NOT NULL and CHECK.
+//! What rows must satisfy before they are stored: the constraints of domains, NOT NULL and CHECK.
 //!
-//! As in PostgreSQL the first row that violates something fails the statement, with what it violates first: NOT NULL before CHECK, and
-//! check constraints by their names. The error shows the row.
+//! As in PostgreSQL the first row that violates something fails the statement, with what it violates first: domains before NOT NULL,
+//! NOT NULL before CHECK, and check constraints by their names. The error shows the row, but for domains.
 
 use std::sync::Arc;
 
@@ -10,6 +10,7 @@ use braid_storage::{CheckDef, TableDef};
 use sqlparser::ast::Expr;
 use sqlparser::parser::Parser;
 
+use super::domain_checks::DomainChecks;
 use crate::error_mapping::null_violation;
 use crate::front_end::{RowCondition, StatementFacts};
 use crate::statement::SqlDialect;
@@ -23,6 +24,8 @@ pub(crate) struct RowChecks {
     def: Arc<TableDef>,
     /// By name.
     checks: Vec<(String, RowCondition)>,
+    /// Of the columns of domains, by their places.
+    domains: Vec<(usize, DomainChecks)>,
 }
 
 /// A row that cannot be stored.
@@ -42,7 +45,8 @@ impl RowChecks {
         let bound = def.checks.iter().map(|check| Ok((check.name.clone(), bound_check(context, def, check)?)));
         let mut checks = bound.collect::<Result<Vec<_>, EngineError>>()?;
         checks.sort_by(|(a, _), (b, _)| a.cmp(b));
-        Ok(Self { context: context.clone(), def: def.clone(), checks })
+        let domains = domains_of(context, def)?;
+        Ok(Self { context: context.clone(), def: def.clone(), checks, domains })
     }
 
     /// The first of so many rows of the table that violates something.
@@ -52,7 +56,21 @@ impl RowChecks {
     pub fn rejected(&self, columns: &[ArrayRef], row_count: usize) -> Result<Option<RejectedRow>, EngineError> {
         let null = self.first_null(columns);
         let before = null.as_ref().map_or(row_count, |rejected| rejected.row);
-        Ok(self.first_violation(columns, before)?.or(null))
+        let own = self.first_violation(columns, before)?.or(null);
+        // Values are cast to their domains before the row is looked at.
+        let up_to = own.as_ref().map_or(row_count, |rejected| rejected.row + 1);
+        Ok(self.first_of_domains(columns, up_to)?.or(own))
+    }
+
+    fn first_of_domains(&self, columns: &[ArrayRef], row_count: usize) -> Result<Option<RejectedRow>, EngineError> {
+        let mut first: Option<RejectedRow> = None;
+        for (at, checks) in &self.domains {
+            let rows = first.as_ref().map_or(row_count, |rejected| rejected.row);
+            let found = checks.first_violation(&columns[*at], rows)?;
+            let found = found.map(|(row, violation)| RejectedRow { row, error: checks.error(violation) });
+            first = found.or(first);
+        }
+        Ok(first)
     }
 
     fn first_null(&self, columns: &[ArrayRef]) -> Option<RejectedRow> {
@@ -103,6 +121,19 @@ impl RowChecks {
     fn detail(&self, columns: &[ArrayRef], row: usize) -> String {
         format!("Failing row contains {}.", shown_row(&self.def, columns, row, &StatementFacts::of(&self.context)))
     }
+}
+
+/// The constraints of the domains of a table's columns, by their places.
+fn domains_of(context: &StatementContext, def: &TableDef) -> Result<Vec<(usize, DomainChecks)>, EngineError> {
+    if def.columns.iter().all(|column| column.domain.is_none()) {
+        return Ok(Vec::new());
+    }
+    let snapshot = context.snapshot();
+    let of_domain = def.columns.iter().enumerate().filter_map(|(at, column)| Some((at, column.domain?)));
+    let known = of_domain.filter_map(|(at, domain)| Some((at, snapshot.domain(domain.oid)?)));
+    let checks = known.map(|(at, known)| Ok((at, DomainChecks::of(context, known)?)));
+    let checks = checks.collect::<Result<Vec<_>, EngineError>>()?;
+    Ok(checks.into_iter().filter(|(_, checks)| !checks.is_empty()).collect())
 }
 
 /// A check constraint, bound.

@@ -17,7 +17,7 @@ use braid_storage::{ColumnDef, ColumnType, TableDef};
 use sqlparser::ast::{Expr, UnaryOperator, Value, Values};
 
 use super::assignment::Assignment;
-use super::defaults::default_syntax;
+use super::defaults::DomainDefaults;
 use crate::bound_parameters::BoundParameters;
 use crate::front_end::{Assigned, AssignedExpression};
 use crate::input::ColumnInput;
@@ -233,9 +233,13 @@ pub(super) fn is_default(expr: &Expr) -> bool {
 }
 
 /// Replaces the word DEFAULT by the column's default, or NULL.
-pub(crate) fn spell_out_default(expr: &mut Expr, column: &ColumnDef) -> Result<(), EngineError> {
+pub(crate) fn spell_out_default(
+    expr: &mut Expr,
+    column: &ColumnDef,
+    of_domains: &DomainDefaults,
+) -> Result<(), EngineError> {
     if is_default(expr) {
-        *expr = match default_syntax(column)? {
+        *expr = match of_domains.syntax(column)? {
             Some(syntax) => Expr::Nested(Box::new(syntax)),
             None => Expr::Value(Value::Null.with_empty_span()),
         };

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use braid_base::enum_types::{EnumLabel, EnumType, LabelPlace, NoKey};
-use braid_storage::TypeChanges;
+use braid_storage::{Catalog, TypeChanges};
 use sqlparser::ast::{
     AlterType, AlterTypeAddValue, AlterTypeAddValuePosition, AlterTypeOperation, AlterTypeRenameValue, Ident,
 };
@@ -117,6 +117,14 @@ fn rename_value(
             format!("renaming the label \"{from}\" is not supported while view \"{}\" has it in its text", view.name);
         return Err(EngineError::unsupported(message));
     }
+    if let NamedType::Enum(known) = named
+        && let Some(domain) = mentions::domain_of_label(changes.catalog(), known, from)
+    {
+        let domain = &domain.definition.name;
+        let message =
+            format!("renaming the label \"{from}\" is not supported while domain \"{domain}\" has it in a text");
+        return Err(EngineError::unsupported(message));
+    }
     if let Some(label) = definition.labels.iter_mut().find(|label| &*label.text == from) {
         label.text = Arc::from(to);
     }
@@ -140,27 +148,7 @@ fn rename_type(changes: &mut TypeChanges<'_>, named: &NamedType, new_name: &Iden
     };
     let name = fold(new_name);
     let former = &known.definition.name;
-    if let Some((table, column)) = mentions::of_name(changes.catalog(), former).next() {
-        let message = format!(
-            "renaming type {} is not supported while the default or the expression of column \"{}\" of table \"{}\" has its name",
-            named.shown(),
-            column.name,
-            table.name
-        );
-        return Err(EngineError::unsupported(message));
-    }
-    if let Some(RowText { table, kind, name, .. }) = mentions::in_rows(changes.catalog(), former) {
-        let message = format!(
-            "renaming type {} is not supported while {kind} \"{name}\" of table \"{}\" has its name",
-            named.shown(),
-            table.name
-        );
-        return Err(EngineError::unsupported(message));
-    }
-    if let Some(view) = mentions::views(changes.catalog(), known).next() {
-        let message = format!("renaming type {} is not supported while view \"{}\" has it", named.shown(), view.name);
-        return Err(EngineError::unsupported(message));
-    }
+    check_unmentioned(changes.catalog(), named)?;
     free_name(changes, &name)?;
     // If the name was that of its own array type, the array type has got another one.
     let mut definition =
@@ -169,6 +157,38 @@ fn rename_type(changes: &mut TypeChanges<'_>, named: &NamedType, new_name: &Iden
     definition.name = name;
     changes.replace(definition);
     Ok(())
+}
+
+/// Refuses another name for a type that SQL texts have by its name.
+///
+/// # Errors
+/// 0A000
+pub(crate) fn check_unmentioned(catalog: &Catalog, named: &NamedType) -> Result<(), EngineError> {
+    let (name, oids) = match named {
+        NamedType::Enum(known) => (&known.definition.name, [known.definition.oid, known.definition.array_oid]),
+        NamedType::Domain(known) => (&known.definition.name, [known.definition.oid, known.definition.array_oid]),
+        _ => return Ok(()),
+    };
+    let refused = |by: String| {
+        let message = format!("renaming type {} is not supported while {by}", named.shown());
+        Err(EngineError::unsupported(message))
+    };
+    if let Some((table, column)) = mentions::of_name(catalog, name).next() {
+        let (column, table) = (&column.name, &table.name);
+        return refused(format!(
+            "the default or the expression of column \"{column}\" of table \"{table}\" has its name"
+        ));
+    }
+    if let Some(RowText { table, kind, name, .. }) = mentions::in_rows(catalog, name) {
+        return refused(format!("{kind} \"{name}\" of table \"{}\" has its name", table.name));
+    }
+    if let Some(view) = mentions::views(catalog, oids).next() {
+        return refused(format!("view \"{}\" has it", view.name));
+    }
+    match catalog.domains().find(|known| mentions::domain_mentions(&known.definition, name)) {
+        Some(known) => refused(format!("domain \"{}\" has its name in a text", known.definition.name)),
+        None => Ok(()),
+    }
 }
 
 fn existing(label: &str) -> EngineError {

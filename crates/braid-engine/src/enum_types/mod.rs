@@ -1,4 +1,4 @@
-//! CREATE TYPE … AS ENUM, ALTER TYPE and DROP TYPE.
+//! CREATE TYPE … AS ENUM, ALTER TYPE and DROP TYPE; DROP DOMAIN.
 //!
 //! A default and a view are stored as SQL text, in which types and labels have names. So what they mention is not renamed.
 //!
@@ -10,7 +10,7 @@
 //! | `change` | a change of the types, in its transaction |
 //! | `create` | CREATE TYPE |
 //! | `alter` | ALTER TYPE |
-//! | `drop` | DROP TYPE |
+//! | `drop` | DROP TYPE, DROP DOMAIN |
 //! | `labels` | labels that may be added |
 //! | `mentions` | defaults that mention a type or a label |
 //! | `named_type` | what the name of a type means |
@@ -23,7 +23,7 @@ mod labels;
 mod mentions;
 mod named_type;
 
-pub(crate) use alter::alter_type;
+pub(crate) use alter::{alter_type, check_unmentioned};
 pub(crate) use create::create_type;
-pub(crate) use drop::drop_types;
+pub(crate) use drop::{DroppedKind, drop_types};
 pub(crate) use named_type::NamedType;

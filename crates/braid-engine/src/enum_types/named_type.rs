@@ -7,7 +7,7 @@ use braid_sql::SqlType;
 use braid_sql::pg_catalog::{TypeId, pg_catalog};
 use braid_sql::search_path::SYSTEM_SCHEMA;
 use braid_sql::types::type_names::{format_type, type_by_name};
-use braid_storage::{Catalog, CatalogType};
+use braid_storage::{Catalog, CatalogDomain, CatalogType};
 use sqlparser::ast::{ObjectName, ObjectNamePart};
 
 use crate::names::table_parts;
@@ -21,6 +21,10 @@ pub(crate) enum NamedType {
     Enum(CatalogType),
     /// The array type of one.
     Array(CatalogType),
+    /// A domain.
+    Domain(CatalogDomain),
+    /// The array type of one.
+    DomainArray(CatalogDomain),
     /// The type of a relation's rows.
     Row(String),
     /// A type of the system.
@@ -65,8 +69,24 @@ impl NamedType {
         match self {
             Self::Enum(known) => format_type(SqlType::of(TypeId::of_enum(known.id))),
             Self::Array(known) => format_type(SqlType::of(TypeId::of_enum_array(known.id))),
+            Self::Domain(known) => format_type(SqlType::of(TypeId::of_domain(known.id))),
+            Self::DomainArray(known) => format_type(SqlType::of(TypeId::of_domain_array(known.id))),
             Self::System(id) => format_type(SqlType::of(*id)),
             Self::Row(name) | Self::Nothing(name, _) => name.clone(),
+        }
+    }
+
+    /// The domain that is meant.
+    ///
+    /// # Errors
+    /// For another kind of type (42809).
+    pub fn domain(&self) -> Result<CatalogDomain, EngineError> {
+        match self {
+            Self::Domain(known) => Ok(known.clone()),
+            other => {
+                let message = format!("\"{}\" is not a domain", other.shown());
+                Err(EngineError::new(SqlState::WrongObjectType, message))
+            }
         }
     }
 
@@ -91,6 +111,14 @@ fn of_users(catalog: &Catalog, schema: SchemaId, name: &str) -> Option<NamedType
         name if known.definition.name == name => Some(NamedType::Enum(known.clone())),
         name if known.definition.array_name == name => Some(NamedType::Array(known.clone())),
         _ => None,
+    });
+    let mut domains = catalog.domains().filter(|known| known.definition.schema == schema);
+    let of_type = of_type.or_else(|| {
+        domains.find_map(|known| match name {
+            name if known.definition.name == name => Some(NamedType::Domain(known.clone())),
+            name if known.definition.array_name == name => Some(NamedType::DomainArray(known.clone())),
+            _ => None,
+        })
     });
     of_type.or_else(|| catalog.has_relation(schema, name).then(|| NamedType::Row(name.to_owned())))
 }

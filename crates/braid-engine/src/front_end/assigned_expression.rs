@@ -26,7 +26,7 @@ use crate::sent_columns::arrow_columns::column_of;
 use crate::sent_columns::encoded_array;
 use crate::statement_context::StatementContext;
 use crate::statement_limits::StatementSize;
-use braid_catalog::column_types::sql_type_of;
+use braid_catalog::column_types::{declared_type, sql_type_of};
 
 /// Where an expression stands, for the error of a type that does not fit.
 #[derive(Clone, Copy, Debug)]
@@ -73,7 +73,7 @@ impl AssignedExpression {
                 statement = statement.with_parameters(&types);
             }
             let bound = statement.binder().assigned_expression(&syntax, sql_type_of(column.column_type))?;
-            bound.map_err(|source| mismatch(column, source, assigned))
+            bound.map_err(|source| mismatch(declared_type(&context.snapshot(), column), (column, source), assigned))
         });
         let (parameters, name) = (parameters.values().to_vec(), column.name.clone());
         let (context, budget) = (context.clone(), budget.clone());
@@ -125,7 +125,7 @@ impl AssignedExpression {
 }
 
 /// PostgreSQL's error for an expression that no assignment cast fits.
-pub(super) fn mismatch(column: &ColumnDef, source: SqlType, assigned: Assigned) -> SqlError {
+pub(super) fn mismatch(declared: SqlType, (column, source): (&ColumnDef, SqlType), assigned: Assigned) -> SqlError {
     let what = match assigned {
         Assigned::Value => "expression",
         Assigned::Default => "default expression",
@@ -133,7 +133,7 @@ pub(super) fn mismatch(column: &ColumnDef, source: SqlType, assigned: Assigned) 
     let message = format!(
         "column \"{}\" is of type {} but {what} is of type {}",
         column.name,
-        format_type(SqlType::of(sql_type_of(column.column_type).id)),
+        format_type(SqlType::of(declared.id)),
         format_type(SqlType::of(source.id))
     );
     SqlError::new(SqlState::DatatypeMismatch, message).with_hint("You will need to rewrite or cast the expression.")

@@ -71,7 +71,7 @@ pub(super) fn entry_of_sequence(schema: &str, def: &SequenceDef) -> TableEntry {
         id: FIRST_SEQUENCE + u64::from(def.id.0),
         schema: schema.to_owned(),
         name: def.name.clone(),
-        columns: columns.map(|(name, id)| TableColumn { name: name.to_owned(), sql_type: SqlType::of(id) }).collect(),
+        columns: columns.map(|(name, id)| TableColumn::new(name, SqlType::of(id))).collect(),
         primary_key: Vec::new(),
     }
 }
@@ -79,15 +79,16 @@ pub(super) fn entry_of_sequence(schema: &str, def: &SequenceDef) -> TableEntry {
 /// The columns of one of Braid's views.
 pub(super) fn columns_of(view: &dyn SystemView) -> Result<Vec<TableColumn>, SqlError> {
     let schema = view.schema();
-    let columns = schema.fields().iter().map(|field| {
-        Ok(TableColumn { name: field.name().clone(), sql_type: SqlType::of(type_of(field.data_type())?) })
-    });
+    let columns = schema
+        .fields()
+        .iter()
+        .map(|field| Ok(TableColumn::new(field.name(), SqlType::of(type_of(field.data_type())?))));
     columns.collect()
 }
 
 fn entry_of_relation(relation: &SystemRelation) -> TableEntry {
     let columns = relation.columns.iter();
-    let columns = columns.map(|column| TableColumn { name: column.name.to_owned(), sql_type: column.sql_type });
+    let columns = columns.map(|column| TableColumn::new(column.name, column.sql_type));
     TableEntry {
         id: FIRST_RELATION + u64::from(relation.id),
         schema: relation.schema.to_owned(),

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use braid_base::{DomainType, DomainTypeId};
 use braid_sql::functions::{ObjectNames, SessionFacts};
 use braid_sql::input::time_zones::TimeZone;
 use braid_sql::pg_catalog::TypeId;
@@ -99,6 +100,10 @@ impl ObjectNames for OnlyTypes {
 
     fn type_of_oid(&self, oid: u32) -> Option<TypeId> {
         self.0.type_of_oid(oid)
+    }
+
+    fn domain(&self, domain: DomainTypeId) -> Arc<DomainType> {
+        self.0.domain(domain)
     }
 
     fn has_column(&self, _relation: u32, _name: &str) -> bool {

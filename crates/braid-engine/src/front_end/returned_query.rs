@@ -79,9 +79,8 @@ impl RowColumns {
             return Err(EngineError::unsupported(message));
         }
         let names = names.iter().map(Some).chain(std::iter::repeat(None));
-        let column = |((own, sql_type), name): (&(String, SqlType), Option<&String>)| TableColumn {
-            name: name.unwrap_or(own).clone(),
-            sql_type: *sql_type,
+        let column = |((own, sql_type), name): (&(String, SqlType), Option<&String>)| {
+            TableColumn::new(name.unwrap_or(own), *sql_type)
         };
         Ok((self.columns.iter().zip(names).map(column).collect(), KeptTable::new(self.forms.clone())))
     }

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use arrow::array::ArrayRef;
-use braid_catalog::column_types::sql_type_of;
+use braid_catalog::column_types::{declared_type, sql_type_of};
 use braid_exec::MemoryBudget;
 use braid_plan::values::RowValues;
 use braid_sql::binder::RowExpression;
@@ -153,7 +153,8 @@ fn bound(
         let statement = BoundStatement::new(text, facts, &NoTables);
         let target = sql_type_of(column.column_type);
         let bound = statement.binder().generation_expression(&syntax, (&entry, &generated), target)?;
-        bound.map_err(|source| mismatch(column, source, Assigned::Default))
+        let declared = declared_type(&context.snapshot(), column);
+        bound.map_err(|source| mismatch(declared, (column, source), Assigned::Default))
     });
     Ok(bound?)
 }

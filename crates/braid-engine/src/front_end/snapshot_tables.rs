@@ -16,7 +16,7 @@ use braid_scan::ScanSpec;
 use braid_sql::binder::Referenced;
 use braid_sql::tables::{TableColumn, TableEntry, Tables, View};
 use braid_sql::{SqlError, Value};
-use braid_storage::{Catalog, ColumnType, TableDef};
+use braid_storage::{Catalog, ColumnDef, ColumnType, TableDef};
 use parking_lot::Mutex;
 
 use super::computed_tables;
@@ -29,7 +29,7 @@ use crate::access::ReadRelation;
 use crate::error_mapping::sql_error;
 use crate::rows::KeptTable;
 use crate::statement_context::StatementContext;
-use braid_catalog::column_types::sql_type_of;
+use braid_catalog::column_types::{declared_type, sql_type_of};
 
 /// What becomes of the table that a statement changes where it is asked what its query reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,8 +92,7 @@ impl SnapshotTables {
             };
             check_populated(&self.snapshot, version.def.id)?;
             self.note_found(&version.def);
-            let schema = self.snapshot.schema_name(id).unwrap_or_default();
-            return Ok(Some(Arc::new(entry_of(schema, &version.def))));
+            return Ok(Some(Arc::new(entry_in(&self.snapshot, &version.def))));
         }
         if let Some(entry) = computed_tables::entry(self.context.database().system_views(), schema, name)? {
             return Ok(Some(Arc::new(entry)));
@@ -251,12 +250,16 @@ impl StoredTables for SnapshotTables {
     }
 }
 
-/// A table of a schema as the binder knows tables.
+/// A table of a state of the database as the binder knows tables, with the domains of its columns.
+pub(super) fn entry_in(catalog: &Catalog, def: &TableDef) -> TableEntry {
+    let column = |column: &ColumnDef| TableColumn::new(&column.name, declared_type(catalog, column));
+    let columns = def.columns.iter().map(column).collect();
+    TableEntry { columns, ..entry_of(catalog.schema_name(def.schema).unwrap_or_default(), def) }
+}
+
+/// A table of a schema as the binder knows tables; its columns have the types of their values.
 pub(super) fn entry_of(schema: &str, def: &TableDef) -> TableEntry {
-    let column = |column: &braid_storage::ColumnDef| TableColumn {
-        name: column.name.clone(),
-        sql_type: sql_type_of(column.column_type),
-    };
+    let column = |column: &ColumnDef| TableColumn::new(&column.name, sql_type_of(column.column_type));
     TableEntry {
         id: u64::from(def.id.0),
         schema: schema.to_owned(),

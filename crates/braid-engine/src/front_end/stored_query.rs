@@ -9,7 +9,7 @@ use braid_sql::SqlType;
 use braid_sql::binder::AssignedColumn;
 use braid_sql::pg_catalog::TypeId;
 use braid_sql::types::type_names::format_type;
-use braid_storage::{ColumnDef, ColumnType};
+use braid_storage::{Catalog, CatalogDomain, ColumnDef, ColumnType};
 use futures::StreamExt;
 use sqlparser::ast::{Ident, Query};
 
@@ -244,7 +244,7 @@ pub(crate) async fn start_table(
     parameters: &BoundParameters,
 ) -> Result<TableOfQuery, EngineError> {
     let query = start(context, statement, QuerySource::default(), parameters).await?;
-    let columns = columns_of(&query.lowered)?;
+    let columns = columns_of(&context.snapshot(), &query.lowered)?;
     let types = columns.iter().map(|column| column.column_type).collect();
     let facts = StatementFacts::of(context).to_kept();
     Ok(TableOfQuery { columns, rows: StoredRows { query, types, facts, returned: None } })
@@ -256,13 +256,15 @@ pub(crate) async fn table_columns(
     statement: &Statement,
     parameters: &BoundParameters,
 ) -> Result<Vec<ColumnDef>, EngineError> {
-    columns_of(&lowered(context, statement, parameters).await?)
+    columns_of(&context.snapshot(), &lowered(context, statement, parameters).await?)
 }
 
-fn columns_of(query: &LoweredQuery) -> Result<Vec<ColumnDef>, EngineError> {
-    let columns = query.columns.iter().map(|(name, sql_type)| {
+fn columns_of(catalog: &Catalog, query: &LoweredQuery) -> Result<Vec<ColumnDef>, EngineError> {
+    let columns = query.columns.iter().zip(&query.domains).map(|((name, sql_type), domain)| {
         let column_type = stored_type(name, *sql_type)?;
-        Ok(ColumnDef::new(name.clone(), column_type))
+        let known = domain.and_then(|domain| catalog.domain(domain.definition().oid));
+        let domain = known.map(CatalogDomain::of_column);
+        Ok(ColumnDef { domain, ..ColumnDef::new(name.clone(), column_type) })
     });
     columns.collect()
 }

@@ -28,9 +28,6 @@ pub(crate) async fn stored_rows(
         keeper.add(rows.columns(), rows.num_rows()).await?;
         table.fill(keeper.finish().await?);
     }
-    let column = |(name, column_type): &(String, ColumnType)| TableColumn {
-        name: name.clone(),
-        sql_type: sql_type_of(*column_type),
-    };
+    let column = |(name, column_type): &(String, ColumnType)| TableColumn::new(name, sql_type_of(*column_type));
     Ok((columns.iter().map(column).collect(), table))
 }

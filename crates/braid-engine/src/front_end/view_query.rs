@@ -5,6 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use braid_base::{ColumnId, TableId};
+use braid_base::{DomainType, DomainTypeId};
 use braid_sql::binder::{Referenced, Statement as BoundStatement};
 use braid_sql::functions::advisory::AdvisoryLocks;
 use braid_sql::functions::backends::Backends;
@@ -64,7 +65,7 @@ fn bound(context: &StatementContext, statement: &Statement) -> Result<ViewQuery,
         let bound = binding.binder().whole_query(&query)?;
         names.check()?;
         let columns: Vec<(String, SqlType)> =
-            bound.outputs.into_iter().map(|output| (output.name, output.sql_type)).collect();
+            bound.outputs.into_iter().map(|output| (output.name.clone(), binding.declared_type(&output))).collect();
         let mut type_oids = names.type_oids();
         type_oids.extend(columns.iter().filter(|(_, sql_type)| is_own(sql_type.id)).map(|(_, own)| own.id.oid()));
         let referenced = binding.referenced();
@@ -281,6 +282,10 @@ impl ObjectNames for NotingNames {
 
     fn type_of_oid(&self, oid: u32) -> Option<TypeId> {
         self.objects.type_of_oid(oid)
+    }
+
+    fn domain(&self, domain: DomainTypeId) -> Arc<DomainType> {
+        self.objects.domain(domain)
     }
 
     fn sequence_of_column(&self, relation: u32, column: &str) -> Option<u32> {

@@ -10,7 +10,7 @@ use braid_sql::tables::{NamedColumn, TableColumn, TableEntry, Tables, View, View
 use braid_sql::{SqlError, SqlState, SqlType};
 use braid_storage::{Catalog, SourceColumn, SourceRelation, ViewDef, ViewKind, ViewSource};
 
-use super::snapshot_tables::{SnapshotTables, entry_of};
+use super::snapshot_tables::{SnapshotTables, entry_in};
 
 /// A schema that no text can name: in it the id of a materialized view means its query, and not its rows.
 pub(crate) const REFRESHED_SCHEMA: &str = "\0refreshed";
@@ -86,8 +86,7 @@ impl SnapshotTables {
         if let Some(version) = self.snapshot().by_id(id).cloned() {
             check_populated(self.snapshot(), id)?;
             self.note_found(&version.def);
-            let schema = self.snapshot().schema_name(version.def.schema).unwrap_or_default();
-            return Ok(Some(entry_of(schema, &version.def)));
+            return Ok(Some(entry_in(self.snapshot(), &version.def)));
         }
         Ok(self.snapshot().view_by_id(id).map(|view| entry_of_view(self.snapshot(), view)))
     }
@@ -95,9 +94,9 @@ impl SnapshotTables {
 
 /// A view as the binder knows tables.
 pub(super) fn entry_of_view(catalog: &Catalog, view: &ViewDef) -> TableEntry {
-    let columns = view.columns.iter().map(|column| TableColumn {
-        name: column.name.clone(),
-        sql_type: SqlType { id: type_of_oid(catalog, column.type_oid), modifier: column.modifier },
+    let columns = view.columns.iter().map(|column| {
+        let sql_type = SqlType { id: type_of_oid(catalog, column.type_oid), modifier: column.modifier };
+        TableColumn::new(&column.name, sql_type)
     });
     TableEntry {
         id: u64::from(view.id.0),

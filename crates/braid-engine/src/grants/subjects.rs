@@ -67,11 +67,12 @@ pub(super) fn subjects_of(
             names.iter().map(|name| data_type(context, view, name)).collect::<Result<_, _>>()?
         }
         GrantedObjects::Domains(names) => {
-            let name = names.first().ok_or_else(|| EngineError::internal("GRANT on no domain"))?;
-            let found = NamedType::find(context, view, name)?;
-            found.missing().map_or(Ok(()), Err)?;
-            let message = format!("\"{}\" is not a domain", found.shown());
-            return Err(EngineError::new(SqlState::WrongObjectType, message));
+            let domain = |name| {
+                let found = NamedType::find(context, view, name)?;
+                found.missing().map_or_else(|| found.domain().map(drop), Err)?;
+                data_type(context, view, name)
+            };
+            names.iter().map(domain).collect::<Result<_, EngineError>>()?
         }
         GrantedObjects::InSchemas(kind, names) => {
             let schemas = names.iter().map(|name| schema(context, view, name)).collect::<Result<Vec<_>, _>>()?;
@@ -169,7 +170,11 @@ fn data_type(context: &StatementContext, view: &Catalog, name: &ObjectName) -> R
             let object = AccessObject::Type(known.definition.oid);
             Ok(Subject { object, name: known.definition.name.clone() })
         }
-        NamedType::Array(_) => {
+        NamedType::Domain(known) => {
+            let object = AccessObject::Type(known.definition.oid);
+            Ok(Subject { object, name: known.definition.name.clone() })
+        }
+        NamedType::Array(_) | NamedType::DomainArray(_) => {
             let message = "cannot set privileges of array types";
             Err(EngineError::new(SqlState::InvalidGrantOperation, message)
                 .with_hint("Set the privileges of the element type instead."))

@@ -19,8 +19,9 @@ use crate::comments::subject_of;
 use crate::enum_types::NamedType;
 use crate::names::fold;
 use crate::statement::{
-    CommentObject, CommentStatement, CommentedRelation, ConstraintStatement, CreateForm, MaintenanceStatement,
-    ObjectChange, ObjectStatement, ReindexSubject, SequenceChange, SequenceStatement, ViewChange, ViewStatement,
+    CommentObject, CommentStatement, CommentedRelation, ConstraintStatement, CreateForm, DomainStatement,
+    MaintenanceStatement, ObjectChange, ObjectStatement, ReindexSubject, SequenceChange, SequenceStatement, ViewChange,
+    ViewStatement,
 };
 use crate::table_names::{Named, named_table};
 
@@ -97,6 +98,9 @@ impl Rules<'_> {
         match written {
             DataType::Custom(name, _) => match NamedType::find(self.context, &self.snapshot, name)? {
                 NamedType::Enum(known) | NamedType::Array(known) => {
+                    Ok(self.access.check(AccessObject::Type(known.definition.oid), Privileges::USAGE)?)
+                }
+                NamedType::Domain(known) | NamedType::DomainArray(known) => {
                     Ok(self.access.check(AccessObject::Type(known.definition.oid), Privileges::USAGE)?)
                 }
                 _ => Ok(()),
@@ -193,7 +197,20 @@ impl Rules<'_> {
             NamedType::Enum(known) | NamedType::Array(known) => {
                 self.check_may_drop(AccessObject::Type(known.definition.oid), schema)
             }
+            NamedType::Domain(known) | NamedType::DomainArray(known) => {
+                self.check_may_drop(AccessObject::Type(known.definition.oid), schema)
+            }
             _ => Ok(()),
+        }
+    }
+
+    pub(super) fn check_domain(&self, statement: &DomainStatement) -> Result<(), EngineError> {
+        match statement {
+            DomainStatement::Create(create) => self.check_type(&create.data_type),
+            DomainStatement::Alter { name, .. } => self.check_type_owner(name, None),
+            DomainStatement::Drop { names, .. } => {
+                names.iter().try_for_each(|name| self.check_type_owner(name, Some(SchemaId::PUBLIC)))
+            }
         }
     }
 
@@ -284,8 +301,7 @@ impl Rules<'_> {
 
     /// The type of the elements of an array type, or the type itself.
     fn element_of(&self, oid: u32) -> u32 {
-        let mut types = self.snapshot.enum_types().map(|known| &known.definition);
-        types.find(|definition| definition.array_oid == oid).map_or(oid, |definition| definition.oid)
+        self.snapshot.type_of_oid(oid).map_or(oid, |(own, _)| own)
     }
 
     pub(super) fn check_maintenance(&self, statement: &MaintenanceStatement) -> Result<(), EngineError> {

@@ -58,6 +58,7 @@ impl Rules<'_> {
             Command::Object(object) => self.check_object_change(object),
             Command::Comment(comment) => self.check_comment(comment),
             Command::View(view) => self.check_view(view),
+            Command::Domain(domain) => self.check_domain(domain),
             Command::Storage(storage) => self.check_relation_owner(&storage.name),
             // They are checked where they are executed, and what a block runs when that is run.
             Command::Role(_) | Command::Grant(_) | Command::DefaultPrivileges(_) | Command::Do(_) => Ok(()),

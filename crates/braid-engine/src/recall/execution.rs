@@ -156,8 +156,8 @@ pub(super) fn key(
         key.push_str(&format!("\0schemas of {}", snapshot.schemas_changed()));
     }
     key.push_str(&role_in_key(context, &snapshot));
-    // What names of types and labels mean.
-    if snapshot.enum_types().len() > 0 {
+    // What names of types and labels mean, and what domains allow.
+    if snapshot.enum_types().len() > 0 || snapshot.domains().len() > 0 {
         key.push_str(&format!("\0types of {}", snapshot.types_changed()));
     }
     // What names of views mean.

@@ -56,11 +56,7 @@ pub(crate) async fn create_sequence(
 
 /// Refuses the name of a new relation if another relation or a type has it.
 pub(super) fn taken_name(catalog: &Catalog, schema: SchemaId, name: &str) -> Result<(), EngineError> {
-    let is_type = catalog.enum_types().any(|known| {
-        let (of_type, of_array) = (&known.definition.name, &known.definition.array_name);
-        schema == SchemaId::PUBLIC && (of_type == name || of_array == name)
-    });
-    match (catalog.has_relation(schema, name), is_type) {
+    match (catalog.has_relation(schema, name), catalog.has_type_in(schema, name)) {
         (true, _) => Err(StoreError::TableExists { table: name.to_owned() }.into()),
         (false, true) => Err(StoreError::TypeExists { name: name.to_owned() }.into()),
         (false, false) => Ok(()),

@@ -13,7 +13,7 @@ use futures::future::BoxFuture;
 use sqlparser::ast::{self, Expr};
 
 use super::{Session, unsupported_statement};
-use crate::bound_parameters::{BoundParameters, declared_types};
+use crate::bound_parameters::{BoundParameters, declared_types, typed_parameter};
 use crate::explain::{self, Explained, Request};
 use crate::front_end::{ExecutedArguments, StatementFacts};
 use crate::interrupt::Interrupt;
@@ -71,7 +71,7 @@ impl Session {
     fn types_of(&self, types: &[ast::DataType]) -> Result<Vec<Option<ParameterType>>, EngineError> {
         let facts = StatementFacts::of(&self.context);
         let type_of = |syntax| -> Result<Option<ParameterType>, EngineError> {
-            let sql_type = type_of_syntax(syntax, &facts)?;
+            let sql_type = typed_parameter(type_of_syntax(syntax, &facts)?)?;
             Ok((sql_type.id != TypeId::UNKNOWN).then(|| ParameterType::of(sql_type)))
         };
         types.iter().map(type_of).collect()

@@ -11,6 +11,7 @@ use super::constraint_statement::ConstraintStatement;
 use super::copy_statement::{CopyStatement, CopySubject};
 use super::default_privileges_statement::DefaultPrivilegesStatement;
 use super::do_statement::DoStatement;
+use super::domain_statement::DomainStatement;
 use super::grant_statement::GrantStatement;
 use super::kind::has_changes_in_with;
 use super::locking_queries::{in_with, locks_rows};
@@ -61,6 +62,8 @@ pub(crate) enum Command {
     Do(DoStatement),
     /// A statement about roles, as read here.
     Role(RoleStatement),
+    /// A statement about domains, as read here.
+    Domain(DomainStatement),
     /// GRANT or REVOKE, as read here.
     Grant(GrantStatement),
     /// ALTER DEFAULT PRIVILEGES, as read here.
@@ -114,6 +117,9 @@ impl Command {
             }
             Keyword::ALTER if let Some(storage) = StorageStatement::parse(parser)? => Ok(Self::Storage(storage)),
             Keyword::ALTER if let Some(object) = ObjectStatement::parse(parser)? => Ok(Self::Object(object)),
+            Keyword::CREATE | Keyword::ALTER | Keyword::DROP if let Some(domain) = DomainStatement::parse(parser)? => {
+                Ok(Self::Domain(domain))
+            }
             _ if SequenceStatement::begins(parser, keyword) => SequenceStatement::parse(parser).map(Self::Sequence),
             Keyword::CREATE | Keyword::ALTER | Keyword::REFRESH
                 if let Some(statement) = ViewStatement::parse(parser, keyword)? =>
@@ -211,7 +217,7 @@ impl Command {
             Self::Copy(_) | Self::Prepare(_) | Self::Sequence(_) | Self::View(_) => {}
             Self::Maintenance(_) | Self::Constraint(_) | Self::Comment(_) | Self::Object(_) | Self::Do(_) => {}
             Self::Transaction(_) | Self::Storage(_) => {}
-            Self::Role(_) | Self::Grant(_) | Self::DefaultPrivileges(_) => {}
+            Self::Role(_) | Self::Grant(_) | Self::DefaultPrivileges(_) | Self::Domain(_) => {}
         }
     }
 
@@ -226,6 +232,7 @@ impl Command {
             Self::Copy(_) | Self::Sequence(_) | Self::View(_) | Self::Do(_) => StatementSize::default(),
             Self::Transaction(_) | Self::Storage(_) => StatementSize::default(),
             Self::Role(_) | Self::Grant(_) | Self::DefaultPrivileges(_) => StatementSize::default(),
+            Self::Domain(_) => StatementSize::default(),
             Self::Maintenance(_) | Self::Constraint(_) | Self::Comment(_) | Self::Object(_) => StatementSize::default(),
             Self::Prepare(prepare) => {
                 prepare.prepared.as_deref().map_or_else(StatementSize::default, |tree| StatementSize::of(tree))

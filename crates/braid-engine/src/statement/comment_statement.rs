@@ -29,8 +29,10 @@ pub(crate) enum CommentObject {
     Schema(Ident),
     /// A type.
     Type(DataType),
-    /// A domain, or a constraint of one.
+    /// A domain.
     Domain(DataType),
+    /// A constraint of a domain.
+    DomainConstraint(Ident, DataType),
     /// A database.
     Database(Ident),
     /// A role.
@@ -142,7 +144,7 @@ impl CommentObject {
         let name = parser.parse_identifier()?;
         parser.expect_keyword_is(Keyword::ON)?;
         match parser.parse_keyword(Keyword::DOMAIN) {
-            true => Ok(Self::Domain(parser.parse_data_type()?)),
+            true => Ok(Self::DomainConstraint(name, parser.parse_data_type()?)),
             false => Ok(Self::Constraint(name, parser.parse_object_name(false)?)),
         }
     }

@@ -45,6 +45,12 @@ pub enum StatementKind {
     AlterType,
     /// DROP TYPE.
     DropType,
+    /// CREATE DOMAIN.
+    CreateDomain,
+    /// ALTER DOMAIN.
+    AlterDomain,
+    /// DROP DOMAIN.
+    DropDomain,
     /// CREATE SCHEMA.
     CreateSchema,
     /// ALTER SCHEMA.
@@ -149,6 +155,7 @@ impl StatementKind {
             Command::Storage(_) => Self::AlterView,
             Command::Transaction(transaction) => Self::of_sql(&transaction.statement),
             Command::Object(object) => object.kind(),
+            Command::Domain(domain) => domain.kind(),
             Command::Role(role) => role.kind(),
             Command::Grant(grant) => grant.kind(),
             Command::DefaultPrivileges(_) => Self::AlterDefaultPrivileges,
@@ -201,13 +208,15 @@ impl StatementKind {
     /// Whether it changes the database.
     pub fn writes(self) -> bool {
         let is_of_types = matches!(self, Self::CreateType | Self::AlterType | Self::DropType);
+        let is_of_domains = matches!(self, Self::CreateDomain | Self::AlterDomain | Self::DropDomain);
         let is_of_schemas = matches!(self, Self::CreateSchema | Self::AlterSchema | Self::DropSchema);
         let is_of_sequences = matches!(self, Self::CreateSequence | Self::AlterSequence | Self::DropSequence);
         let is_of_views = matches!(self, Self::CreateView | Self::AlterView | Self::DropView | Self::RefreshView);
         let is_of_rows = self.changes_rows() || matches!(self, Self::Merge | Self::CopyFrom | Self::Truncate);
         let is_of_tables = matches!(self, Self::CreateTable | Self::AlterTable | Self::DropTable);
         let is_of_indexes = matches!(self, Self::CreateIndex | Self::AlterIndex | Self::DropIndex);
-        let is_of_system = is_of_indexes || is_of_types || is_of_schemas || is_of_sequences || is_of_views;
+        let is_of_system =
+            is_of_indexes || is_of_types || is_of_domains || is_of_schemas || is_of_sequences || is_of_views;
         is_of_system || is_of_rows || is_of_tables || self.changes_access() || self == Self::Comment
     }
 
@@ -314,6 +323,10 @@ mod tests {
             ("select 1 as a into table t union select 2", CreateTable),
             ("drop table if exists a, b", DropTable),
             ("create type t as enum ('a')", CreateType),
+            ("create domain d as int", CreateDomain),
+            ("alter domain d set not null", AlterDomain),
+            ("alter domain d owner to a", AlterDomain),
+            ("drop domain d", DropDomain),
             ("alter type t add value 'b'", AlterType),
             ("drop type if exists t, u", DropType),
             ("create sequence s cycle start 2", CreateSequence),

@@ -51,6 +51,7 @@ impl ObjectStatement {
             CommentObject::Relation(CommentedRelation::Index, _) => StatementKind::AlterIndex,
             CommentObject::Relation(CommentedRelation::Sequence, _) => StatementKind::AlterSequence,
             CommentObject::Type(_) => StatementKind::AlterType,
+            CommentObject::Domain(_) => StatementKind::AlterDomain,
             CommentObject::Schema(_) | CommentObject::Database(_) => StatementKind::AlterSchema,
             _ => StatementKind::AlterTable,
         }
@@ -64,6 +65,7 @@ impl ObjectStatement {
             CommentObject::Relation(CommentedRelation::Index, _) => "ALTER INDEX",
             CommentObject::Relation(CommentedRelation::Sequence, _) => "ALTER SEQUENCE",
             CommentObject::Type(_) => "ALTER TYPE",
+            CommentObject::Domain(_) => "ALTER DOMAIN",
             CommentObject::Schema(_) => "ALTER SCHEMA",
             CommentObject::Database(_) => "ALTER DATABASE",
             _ => "ALTER TABLE",
@@ -87,6 +89,8 @@ fn parse_alter(parser: &mut Parser<'_>) -> Result<ObjectStatement, ParserError> 
     } else if consume_words(parser, "type") {
         let name: ObjectName = parser.parse_object_name(false)?;
         CommentObject::Type(DataType::Custom(name, Vec::new()))
+    } else if consume_words(parser, "domain") {
+        CommentObject::Domain(DataType::Custom(parser.parse_object_name(false)?, Vec::new()))
     } else {
         return parser.expected("a kind of object", parser.peek_token());
     };
@@ -121,6 +125,7 @@ mod tests {
             ("alter sequence s owner to session_user", "ALTER SEQUENCE"),
             ("alter index i owner to a", "ALTER INDEX"),
             ("alter type s.t owner to a", "ALTER TYPE"),
+            ("alter domain d owner to a", "ALTER DOMAIN"),
             ("alter schema s owner to a", "ALTER SCHEMA"),
             ("alter database d owner to a", "ALTER DATABASE"),
             ("alter table if exists t set schema s", "ALTER TABLE"),

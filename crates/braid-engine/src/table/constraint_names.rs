@@ -3,7 +3,7 @@
 use crate::names::NAME_BYTES_MAX;
 
 /// The parts with underscores between them, of which the longer one is cut to the length of a name.
-pub(super) fn shortened(table: &str, column: Option<&str>, label: &str) -> String {
+pub(crate) fn shortened(table: &str, column: Option<&str>, label: &str) -> String {
     let (mut table, mut column) = (table, column);
     let length = |table: &str, column: Option<&str>| table.len() + column.map_or(0, |name| name.len() + 1);
     while length(table, column) + 1 + label.len() > NAME_BYTES_MAX {

@@ -141,9 +141,10 @@ pub(crate) async fn create_table_as(
 /// Checks that the current role may use the types of columns.
 fn check_types(context: &StatementContext, columns: &[ColumnDef]) -> Result<(), EngineError> {
     let Some(access) = AccessCheck::now(context) else { return Ok(()) };
-    let types = columns.iter().filter_map(|column| match column.column_type {
-        ColumnType::Enum(enum_type) => Some(enum_type.oid()),
-        _ => None,
+    let types = columns.iter().filter_map(|column| match (column.domain, column.column_type) {
+        (Some(domain), _) => Some(domain.oid),
+        (None, ColumnType::Enum(enum_type)) => Some(enum_type.oid()),
+        (None, _) => None,
     });
     Ok(types.into_iter().try_for_each(|oid| access.check_type(oid))?)
 }

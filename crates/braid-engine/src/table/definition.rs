@@ -166,7 +166,8 @@ pub(crate) fn column_def(
             format!("both default and generation expression specified for column \"{name}\" of table \"{table}\"");
         return Err(EngineError::new(SqlState::SyntaxError, message));
     }
-    Ok(ColumnDef { nullable, default, generated, ..ColumnDef::new(name, column_type(&column.data_type, session)?) })
+    let (column_type, domain) = column_type(&column.data_type, session)?;
+    Ok(ColumnDef { nullable, default, generated, domain, ..ColumnDef::new(name, column_type) })
 }
 
 /// A CHECK with its name.

@@ -16,8 +16,8 @@ use braid_sql::SqlType;
 use braid_sql::functions::SessionFacts;
 use braid_sql::syntax::{LikeOption, LikeOptions, like_of};
 use braid_storage::{
-    Catalog, CheckDef, ColumnDef, CommentSubject, KeyDef, KeyForm, NewTable, SequenceDef, SequenceUse, TableDef,
-    ViewDef, WriteSet,
+    Catalog, CatalogDomain, CheckDef, ColumnDef, CommentSubject, KeyDef, KeyForm, NewTable, SequenceDef, SequenceUse,
+    TableDef, ViewDef, WriteSet,
 };
 use sqlparser::ast::{ColumnDef as SqlColumn, CreateTable, DataType, Ident, ObjectName};
 
@@ -97,7 +97,8 @@ impl Likes {
             let has_default = usage.is_none() && options.include(LikeOption::Defaults);
             let default = column.default.clone().filter(|_| has_default);
             let generated = column.generated.clone().filter(|_| options.include(LikeOption::Generated));
-            let copied = ColumnDef { generated, ..ColumnDef::new(column.name.clone(), column.column_type) };
+            let domain = column.domain;
+            let copied = ColumnDef { generated, domain, ..ColumnDef::new(column.name.clone(), column.column_type) };
             let comment = comment_on(CommentSubject::Column(def.id, column.id));
             let at = self.push_column(ColumnDef { nullable: column.nullable, default, ..copied }, comment);
             if let Some((usage, known)) = identity.filter(|_| options.include(LikeOption::Identity)) {
@@ -137,7 +138,10 @@ impl Likes {
     fn copy_view(&mut self, snapshot: &Catalog, view: &ViewDef, options: LikeOptions) -> Result<(), EngineError> {
         for (column, place) in view.columns.iter().zip(0..) {
             let sql_type = SqlType { id: type_of_oid(snapshot, column.type_oid), modifier: column.modifier };
-            let copied = ColumnDef::new(column.name.clone(), column_type_of_sql_type(sql_type)?);
+            let domain = sql_type.id.domain().and_then(|id| snapshot.domain(id.definition().oid));
+            let domain = domain.map(CatalogDomain::of_column);
+            let column_type = column_type_of_sql_type(sql_type.base())?;
+            let copied = ColumnDef { domain, ..ColumnDef::new(column.name.clone(), column_type) };
             let comment = snapshot.comment_on(&CommentSubject::Column(view.id, ColumnId(place)));
             self.push_column(copied, comment.filter(|_| options.include(LikeOption::Comments)).cloned());
         }

@@ -35,9 +35,11 @@ mod likes;
 mod truncate;
 
 pub(crate) use crate::table_names::{Missing, Persistence};
-pub(crate) use alter::{alter_table, definition_with_renamed_column};
+pub(crate) use alter::{alter_table, definition_with_renamed_column, first_in_columns};
+pub(crate) use constraint_names::shortened;
 pub(crate) use constraint_times::change_constraint_times;
 pub(crate) use create::{Rows, create_table, create_table_as};
+pub(crate) use definition::{condition_text, default_text};
 pub(crate) use drop::{drop_tables, references_to};
 pub(crate) use indexes::{create_index, drop_indexes, named_index, rename_index};
 pub(crate) use truncate::truncate;

@@ -2,9 +2,7 @@
 
 use std::time::Duration;
 
-use braid_engine::Database;
-
-use crate::test_db::{TestDb, config, run};
+use crate::test_db::{TestDb, run};
 
 /// All comments on what users have, in one line each, without the one that schema public has from the beginning.
 const ALL: &str = "select coalesce(relname, conname, nspname, typname), objsubid, description from pg_description
@@ -15,19 +13,6 @@ const ALL: &str = "select coalesce(relname, conname, nspname, typname), objsubid
     where (objoid >= 16384 or objoid = 2200) and description <> 'standard public schema' order by 1, 2, 3";
 
 const SHARED: &str = "select classoid::regclass, objoid, description from pg_shdescription order by 1";
-
-/// Closes the database and opens it again.
-async fn reopened(TestDb { dir, database, session }: TestDb) -> TestDb {
-    drop((database, session));
-    let database = loop {
-        match Database::open(config(dir.path())).await {
-            Err(error) if error.sqlstate() == "55006" => tokio::time::sleep(Duration::from_millis(5)).await,
-            opened => break opened.unwrap(),
-        }
-    };
-    let session = database.session("alice");
-    TestDb { dir, database, session }
-}
 
 #[tokio::test]
 async fn comments_survive_a_restart() {
@@ -61,14 +46,14 @@ async fn comments_survive_a_restart() {
     let shared = "pg_authid|10|the role alice\npg_database|5|the database braid";
     assert_eq!((db.run(ALL).await.as_str(), db.run(SHARED).await.as_str()), (expected, shared));
     // From the log, then from the manifest that opening has written.
-    let db = reopened(reopened(db).await).await;
+    let db = db.reopened().await.reopened().await;
     assert_eq!((db.run(ALL).await.as_str(), db.run(SHARED).await.as_str()), (expected, shared));
     db.run("comment on schema public is null;; comment on constraint c on u is null;; drop view v;; drop type mood")
         .await;
     db.run("comment on role alice is null;; comment on table u is 'another';; checkpoint").await;
     let expected = "q|0|the sequence q\ns|0|the schema s\nu|0|another\nu|2|the column t.b";
     assert_eq!(db.run(ALL).await, expected);
-    let db = reopened(db).await;
+    let db = db.reopened().await;
     assert_eq!(db.run(ALL).await, expected);
     assert_eq!(db.run(SHARED).await, "pg_database|5|the database braid");
     assert_eq!(db.run("select obj_description('public'::regnamespace, 'pg_namespace')").await, "NULL");
@@ -93,7 +78,7 @@ async fn comments_on_temporary_tables_go_with_their_session() {
     }
     assert_eq!(db.run(ALL).await, "t|0|lasting");
     db.run("create temp table own (a int);; comment on table own is 'own'").await;
-    let db = reopened(db).await;
+    let db = db.reopened().await;
     assert_eq!(db.run(ALL).await, "t|0|lasting");
 }
 

@@ -10,6 +10,7 @@ mod comments;
 mod copy;
 mod deleted_rows;
 mod dml;
+mod domains;
 mod doubtful_commits;
 mod enum_types;
 mod errors;

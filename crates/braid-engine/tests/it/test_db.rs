@@ -44,6 +44,20 @@ impl TestDb {
         Self { dir, database, session }
     }
 
+    /// Closes the database and opens it again.
+    pub async fn reopened(self) -> Self {
+        let Self { dir, database, session } = self;
+        drop((database, session));
+        let database = loop {
+            match Database::open(config(dir.path())).await {
+                Err(error) if error.sqlstate() == "55006" => tokio::time::sleep(Duration::from_millis(5)).await,
+                opened => break opened.unwrap(),
+            }
+        };
+        let session = database.session("alice");
+        Self { dir, database, session }
+    }
+
     /// Runs one or more statements, which must all succeed. Returns the output of the last one.
     pub async fn run(&self, sql: &str) -> String {
         run(&self.session, sql).await.unwrap_or_else(|error| panic!("{sql}: {error:?}"))

@@ -106,6 +106,7 @@ impl Lowering<'_> {
             Node::Relabel(operand) if Form::of(operand.sql_type.id) == Form::of(expression.sql_type.id) => {
                 lower(operand)?
             }
+            Node::Domain(cast) if cast.constraints.is_empty() => lower(&cast.operand)?,
             Node::Call(call) => match self.field_of_date(expression, call, input)? {
                 Some(field) => field,
                 None => return self.kernel_of_call(call, input),

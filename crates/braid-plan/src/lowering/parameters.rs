@@ -314,6 +314,7 @@ fn is_immutable_itself(expression: &Expression) -> bool {
         Node::Extreme { is_beyond, .. } => of_function(is_beyond),
         Node::Distinct(_, _, equals) => of_function(equals),
         Node::Quantified(quantified) => of_function(&quantified.compare),
+        Node::Domain(cast) => cast.conditions().all(is_immutable),
         _ => true,
     }
 }

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow::datatypes::{Field, Schema, SchemaRef};
+use braid_base::DomainTypeId;
 use braid_exec::plan::{CteId as LoweredCte, Plan};
 use braid_sql::functions::LimitedMemory;
 use braid_sql::relation::{ColumnId, ColumnSet, Columns, CteId, Query, Relation};
@@ -34,6 +35,8 @@ pub struct LoweredQuery {
     pub schema: SchemaRef,
     /// The names and types that the client sees.
     pub columns: Vec<(String, SqlType)>,
+    /// The domain that each column is declared with, if it is one.
+    pub domains: Vec<Option<DomainTypeId>>,
     /// The fields of each column's records, where they are known.
     pub record_types: Vec<Option<Arc<RecordType>>>,
     /// What the vectors of each column hold.
@@ -124,6 +127,7 @@ pub fn lower(query: &Query, columns: &Columns, environment: Environment<'_>) -> 
         plan,
         schema: Arc::new(Schema::new(fields.collect::<Vec<_>>())),
         columns: query.outputs.iter().map(|output| (output.name.clone(), output.sql_type)).collect(),
+        domains: query.outputs.iter().map(|output| columns.domain(output.column)).collect(),
         record_types: query.outputs.iter().map(|output| columns.record_type(output.column).cloned()).collect(),
         forms: query.outputs.iter().map(|output| lowering.form(output.column)).collect(),
         parameters: lowering.parameters.into_inner(),

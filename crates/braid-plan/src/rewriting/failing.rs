@@ -168,6 +168,7 @@ fn may_fail_where<'e>(expression: &'e Expression, known: &mut KnownSigns<'e>) ->
         | Node::Quantified(_) => false,
         Node::Call(call) => !is_total(call, known) && !is_of_parameters(expression),
         Node::Subquery(subquery) => subquery_may_fail(subquery),
+        Node::Domain(cast) => !cast.constraints.is_empty(),
         Node::ThroughText(_) | Node::EachElement { .. } | Node::Array(..) | Node::Subscript(..) => {
             !is_array_of_values(expression)
         }

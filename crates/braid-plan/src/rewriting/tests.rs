@@ -86,9 +86,8 @@ impl Tables for SmallTables {
     fn table(&self, _schema: Option<&str>, name: &str) -> Result<Option<Arc<TableEntry>>, SqlError> {
         let at = TABLES.iter().position(|(own, _)| *own == name);
         Ok(at.map(|at| {
-            let column = |name: &&str| TableColumn {
-                name: (*name).to_owned(),
-                sql_type: SqlType::of(if *name == "n" { TypeId::NUMERIC } else { TypeId::INT4 }),
+            let column = |name: &&str| {
+                TableColumn::new(*name, SqlType::of(if *name == "n" { TypeId::NUMERIC } else { TypeId::INT4 }))
             };
             Arc::new(TableEntry {
                 id: at as u64,

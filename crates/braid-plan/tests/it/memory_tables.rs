@@ -63,7 +63,7 @@ impl MemoryTable {
     pub fn new(columns: &[(&str, &str)], rows: &[Vec<String>], part_rows: usize) -> Self {
         let sql_types = columns.iter().map(|(_, name)| value_of(&format!("NULL::{name}")).unwrap().0);
         let own = columns.iter().zip(sql_types);
-        let own = own.map(|((name, _), sql_type)| TableColumn { name: (*name).to_owned(), sql_type });
+        let own = own.map(|((name, _), sql_type)| TableColumn::new(*name, sql_type));
         let (schema, name) = ("public".to_owned(), "t".to_owned());
         let entry = TableEntry { id: 0, schema, name, columns: own.collect(), primary_key: Vec::new() };
         let value = |(text, (_, name)): (&String, &(&str, &str))| value_of(&format!("({text})::{name}")).unwrap().1;

@@ -86,9 +86,8 @@ impl RandomTables {
                 name: header[1].to_owned(),
                 columns: columns
                     .iter()
-                    .map(|(name, sql_type)| TableColumn {
-                        name: (*name).to_owned(),
-                        sql_type: value_of(&format!("CAST(NULL AS {sql_type})")).unwrap().0,
+                    .map(|(name, sql_type)| {
+                        TableColumn::new(*name, value_of(&format!("CAST(NULL AS {sql_type})")).unwrap().0)
                     })
                     .collect(),
                 primary_key,

@@ -332,6 +332,9 @@ impl Binder<'_> {
                     false if is_computed && entry.variadic == Some(TypeId::ANY) => {
                         spreading_call(entry, given, sql_type)
                     }
+                    false if entry.symbol == Some("pg_typeof") => {
+                        self.with_domains(call(resolved.function, given, sql_type)?)
+                    }
                     false => call(resolved.function, given, sql_type),
                 }
             }

@@ -64,6 +64,9 @@ impl Binder<'_> {
         target: SqlType,
         context: CastContext,
     ) -> Result<Result<Expression, Expression>, SqlError> {
+        if let Some(domain) = target.id.domain() {
+            return self.cast_to_domain(operand, place, domain, context);
+        }
         if let Some(literal) = operand.unknown_literal() {
             let read = self.read_literal(literal, target).map_err(|error| self.places.mark(error, place))?;
             return Ok(Ok(self.with_modifier(read, target, context)?));

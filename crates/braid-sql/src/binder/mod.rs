@@ -15,6 +15,7 @@
 //! | [`chains`] | long chains of operators |
 //! | [`repeated_operand`] | what BETWEEN and IN compare several times |
 //! | [`casts`] | what is added where types differ |
+//! | [`domains`] | casts to domains |
 //! | [`query`] | queries |
 //! | [`clause`] | the clauses of a query, and what they may not contain |
 //! | [`records`] | rows as values |
@@ -35,6 +36,7 @@ mod chains;
 mod clause;
 mod collations;
 mod conditionals;
+pub mod domains;
 mod executed_arguments;
 mod literals;
 mod operators;

@@ -10,7 +10,9 @@ use super::{Binder, Statement, fold};
 use crate::functions::SessionFacts;
 use crate::pg_catalog::{TypeId, pg_catalog};
 use crate::tables::NoTables;
-use crate::types::type_names::{float_of_digits, interval_fields, interval_modifier, modifier_of, type_by_name};
+use crate::types::type_names::{
+    float_of_digits, interval_fields, interval_modifier, modifier_of, type_by_name, type_name,
+};
 use crate::{SqlError, SqlState, SqlType};
 
 /// The type that a name and its parameters mean outside of queries, in the definition of a table.
@@ -87,6 +89,9 @@ impl Binder<'_> {
         };
         let of_users = || self.session.objects()?.type_id(schema.as_deref(), &folded);
         let id = of_system.or_else(of_users).ok_or_else(|| unknown(shown))?;
+        if id.is_domain_array() {
+            return Err(SqlError::unsupported(format!("type {} is not supported", type_name(id))));
+        }
         if parameters.is_empty() {
             return Ok(SqlType::of(id));
         }
@@ -103,6 +108,9 @@ fn array_of(element: SqlType) -> Result<SqlType, SqlError> {
     // An array of arrays is an array with more dimensions.
     if pg_catalog().element_of_dimension(element.id).is_some() {
         return Ok(element);
+    }
+    if element.id.domain().is_some() {
+        return Err(SqlError::unsupported(format!("arrays of domain {} are not supported", type_name(element.id))));
     }
     let array = pg_catalog().type_entry(element.id).array;
     let array = array.ok_or_else(|| SqlError::unsupported("arrays of this type are not supported"))?;

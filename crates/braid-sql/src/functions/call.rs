@@ -3,6 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use braid_base::{DomainType, DomainTypeId};
+
 use crate::input::time_zones::TimeZone;
 
 use super::advisory::AdvisoryLocks;
@@ -143,13 +145,17 @@ pub trait ObjectNames: fmt::Debug + Send + Sync {
     fn role_id(&self, name: &str) -> Option<u32>;
     /// The name of a role.
     fn role(&self, id: u32) -> Option<String>;
-    /// An enumerated type, or an array type of one.
+    /// An enumerated type or a domain, or an array type of one.
     fn type_id(&self, _schema: Option<&str>, _name: &str) -> Option<TypeId> {
         None
     }
-    /// The enumerated type, or the array type of one, with this oid.
+    /// The enumerated type or domain, or the array type of one, with this oid.
     fn type_of_oid(&self, _oid: u32) -> Option<TypeId> {
         None
+    }
+    /// What a domain is for the statement.
+    fn domain(&self, domain: DomainTypeId) -> Arc<DomainType> {
+        domain.definition()
     }
     /// The sequence that a column of a relation owns.
     fn sequence_of_column(&self, _relation: u32, _column: &str) -> Option<u32> {

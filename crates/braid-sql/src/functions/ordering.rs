@@ -100,6 +100,7 @@ fn default_entry(id: TypeId) -> Option<&'static OrderEntry> {
         TypeKind::Range if entry.name.ends_with("multirange") => TypeId::ANYMULTIRANGE,
         TypeKind::Range => TypeId::ANYRANGE,
         TypeKind::Enum => TypeId::ANYENUM,
+        TypeKind::Domain => id.base(),
         TypeKind::Base | TypeKind::Pseudo => id,
     };
     let mut defaults = catalog.orders().iter().filter(|order| order.is_default);

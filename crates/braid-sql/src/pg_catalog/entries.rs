@@ -17,6 +17,8 @@ pub enum TypeKind {
     Range,
     /// An enumerated type of a database.
     Enum,
+    /// A domain of a database.
+    Domain,
 }
 
 /// `pg_type.typcategory`: the letter of PostgreSQL's documentation, table "typcategory Codes".

@@ -6,7 +6,7 @@
 //! | module | contents |
 //! |---|---|
 //! | [`type_id`] | the number of a type |
-//! | `enum_entries` | the rows of enumerated types, which databases have |
+//! | `user_entries` | the rows of enumerated types, which databases have |
 //! | [`entries`] | the rows of the tables |
 //! | [`aggregates`] | the rows of the table of aggregates |
 //! | [`orders`] | the rows of the table of orders |
@@ -18,12 +18,12 @@
 pub mod aggregates;
 pub mod catalog_map;
 pub mod entries;
-mod enum_entries;
 pub mod key_words;
 pub mod orders;
 pub mod tables;
 mod tsv;
 pub mod type_id;
+mod user_entries;
 
 pub use aggregates::{AggregateEntry, AggregateKind};
 pub use catalog_map::{CatalogMap, CatalogSet};

@@ -8,10 +8,10 @@ use super::entries::{
     CastContext, CastEntry, CastMethod, FunctionEntry, FunctionId, FunctionKind, OperatorEntry, TypeCategory,
     TypeEntry, TypeKind, Volatility,
 };
-use super::enum_entries::enum_entry;
 use super::orders::{self, OrderEntry};
 use super::tsv::{flag, number, optional, rows};
 use super::type_id::TypeId;
+use super::user_entries::user_entry;
 
 /// Types, casts, operators, functions, aggregates and orders.
 #[derive(Debug)]
@@ -71,7 +71,7 @@ impl PgCatalog {
 
     /// A type by its number; `None` if there is no such type.
     pub fn find_type(&self, id: TypeId) -> Option<&TypeEntry> {
-        self.types.get(&id).or_else(|| enum_entry(id))
+        self.types.get(&id).or_else(|| user_entry(id))
     }
 
     /// One of PostgreSQL's own types by the oid that a client names; `None` for all others.

@@ -1,11 +1,13 @@
-//! The number of a type: `pg_type.oid`, as it also goes over the wire, but for enumerated types.
+//! The number of a type: `pg_type.oid`, as it also goes over the wire, but for enumerated types and domains.
 //!
-//! An enumerated type belongs to a database, and two databases may have types of one oid. So it has a number of its own within the process,
-//! beyond all oids, and [`TypeId::oid`] is its oid.
+//! These belong to a database, and two databases may have types of one oid. So they have numbers of their own within the process, beyond
+//! all oids, and [`TypeId::oid`] is the oid.
+//!
+//! No expression is of a domain: it is of the domain's base type, and what it is cast to is [`Node::Domain`](crate::expression::Node).
 
 use std::fmt;
 
-use braid_base::EnumTypeId;
+use braid_base::{DomainBase, DomainTypeId, EnumTypeId};
 
 /// A type of PostgreSQL, without its modifier.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -87,6 +89,16 @@ type_ids! {
 /// The first number of enumerated types and their array types, in turn.
 const FIRST_ENUM: u32 = braid_base::enum_types::TYPE_OID_END;
 
+/// The first number of domains and their array types, in turn.
+const FIRST_DOMAIN: u32 = FIRST_ENUM + (1 << 30);
+
+/// A type of a database, without its oid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum UserType {
+    Enum(EnumTypeId),
+    Domain(DomainTypeId),
+}
+
 impl TypeId {
     /// An enumerated type.
     pub fn of_enum(enum_type: EnumTypeId) -> Self {
@@ -100,22 +112,70 @@ impl TypeId {
 
     /// The enumerated type that it is.
     pub fn enum_type(self) -> Option<EnumTypeId> {
-        self.user_type().and_then(|(enum_type, is_array)| (!is_array).then_some(enum_type))
+        match self.user_type()? {
+            (UserType::Enum(enum_type), false) => Some(enum_type),
+            _ => None,
+        }
+    }
+
+    /// A domain.
+    pub fn of_domain(domain: DomainTypeId) -> Self {
+        Self(FIRST_DOMAIN + 2 * domain.number())
+    }
+
+    /// The type of arrays of a domain.
+    pub fn of_domain_array(domain: DomainTypeId) -> Self {
+        Self(Self::of_domain(domain).0 + 1)
+    }
+
+    /// The domain that it is.
+    pub fn domain(self) -> Option<DomainTypeId> {
+        match self.user_type()? {
+            (UserType::Domain(domain), false) => Some(domain),
+            _ => None,
+        }
+    }
+
+    /// The type that it is of if it is a domain, which may be another one, and the modifier of that type.
+    pub fn domain_parent(self) -> Option<(Self, i32)> {
+        let domain = self.domain()?;
+        let parent = match domain.base() {
+            DomainBase::System(oid) => Self(oid),
+            DomainBase::Enum(enum_type) => Self::of_enum(enum_type),
+            DomainBase::Domain(other) => Self::of_domain(other),
+        };
+        Some((parent, domain.definition().modifier))
+    }
+
+    /// The type whose values it has: of a domain, that which it is of in the end.
+    #[must_use]
+    pub fn base(self) -> Self {
+        self.domain_parent().map_or(self, |(parent, _)| parent.base())
+    }
+
+    /// Whether it is the type of arrays of a domain.
+    pub fn is_domain_array(self) -> bool {
+        matches!(self.user_type(), Some((UserType::Domain(_), true)))
     }
 
     /// `pg_type.oid`
     pub fn oid(self) -> u32 {
         match self.user_type() {
             None => self.0,
-            Some((enum_type, false)) => enum_type.definition().oid,
-            Some((enum_type, true)) => enum_type.definition().array_oid,
+            Some((UserType::Enum(enum_type), false)) => enum_type.definition().oid,
+            Some((UserType::Enum(enum_type), true)) => enum_type.definition().array_oid,
+            Some((UserType::Domain(domain), false)) => domain.definition().oid,
+            Some((UserType::Domain(domain), true)) => domain.definition().array_oid,
         }
     }
 
-    /// The enumerated type that it is, or is of arrays of.
-    pub(super) fn user_type(self) -> Option<(EnumTypeId, bool)> {
-        let number = self.0.checked_sub(FIRST_ENUM)?;
-        Some((EnumTypeId::of_number(number / 2)?, number % 2 == 1))
+    /// The type of a database that it is, or is of arrays of.
+    pub(super) fn user_type(self) -> Option<(UserType, bool)> {
+        match (self.0.checked_sub(FIRST_DOMAIN), self.0.checked_sub(FIRST_ENUM)) {
+            (Some(number), _) => Some((UserType::Domain(DomainTypeId::of_number(number / 2)?), number % 2 == 1)),
+            (None, Some(number)) => Some((UserType::Enum(EnumTypeId::of_number(number / 2)?), number % 2 == 1)),
+            (None, None) => None,
+        }
     }
 
     /// Whether it stands for the type of an argument (`anyelement`, `anyarray`, …), and not `any`.

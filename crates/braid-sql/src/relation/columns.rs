@@ -3,6 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use braid_base::DomainTypeId;
+
 use crate::SqlType;
 use crate::values::RecordType;
 
@@ -16,10 +18,17 @@ impl fmt::Display for ColumnId {
     }
 }
 
+#[derive(Clone, Debug)]
+struct Column {
+    name: String,
+    sql_type: SqlType,
+    domain: Option<DomainTypeId>,
+}
+
 /// What is known of all columns of a statement.
 #[derive(Clone, Debug, Default)]
 pub struct Columns {
-    columns: Vec<(String, SqlType)>,
+    columns: Vec<Column>,
     record_types: Vec<Arc<RecordType>>,
 }
 
@@ -27,19 +36,21 @@ impl Columns {
     /// A new column.
     pub fn add(&mut self, name: impl Into<String>, sql_type: SqlType) -> ColumnId {
         let id = u32::try_from(self.columns.len()).expect("the length of a statement bounds its columns");
-        self.columns.push((name.into(), sql_type));
+        self.columns.push(Column { name: name.into(), sql_type, domain: None });
         ColumnId(id)
     }
 
     /// A new column like another one.
     pub fn add_like(&mut self, other: ColumnId) -> ColumnId {
-        let (name, sql_type) = self.columns[other.0 as usize].clone();
-        self.add(name, sql_type)
+        let Column { name, sql_type, domain } = self.columns[other.0 as usize].clone();
+        let id = self.add(name, sql_type);
+        self.set_domain(id, domain);
+        id
     }
 
     /// What the column was called where it was made; for messages and plans.
     pub fn name(&self, column: ColumnId) -> &str {
-        &self.columns[column.0 as usize].0
+        &self.columns[column.0 as usize].name
     }
 
     /// The fields of a column's records, if it has records of which they are known.
@@ -53,8 +64,18 @@ impl Columns {
         Self { record_types, ..self }
     }
 
+    /// The domain that a column is declared with. Its type is the domain's base type.
+    pub fn domain(&self, column: ColumnId) -> Option<DomainTypeId> {
+        self.columns[column.0 as usize].domain
+    }
+
+    /// Says what domain a column is declared with.
+    pub(crate) fn set_domain(&mut self, column: ColumnId, domain: Option<DomainTypeId>) {
+        self.columns[column.0 as usize].domain = domain;
+    }
+
     /// The type of a column.
     pub fn sql_type(&self, column: ColumnId) -> SqlType {
-        self.columns[column.0 as usize].1
+        self.columns[column.0 as usize].sql_type
     }
 }

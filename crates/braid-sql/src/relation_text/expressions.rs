@@ -123,6 +123,10 @@ fn weighed(expression: &Expression, context: &mut Context<'_>) -> (String, Stren
             (RecordOperation::Field(at), [record]) => (format!("({}).{}", text(record, context), at + 1), Whole),
             _ => (format!("ROW({})", list(operands, context)), Whole),
         },
+        Node::Domain(cast) => {
+            let domain = format_type(SqlType::of(TypeId::of_domain(cast.domain)));
+            (format!("{}::{domain}", operand(&cast.operand, Operator, context)), Whole)
+        }
         Node::Quantified(quantified) => {
             let word = if quantified.is_all { "ALL" } else { "ANY" };
             let operator = operator_of(quantified.compare, 2).unwrap_or(name_of(quantified.compare));

@@ -64,7 +64,7 @@ pub fn tables() -> GivenTables {
         let key: Vec<&str> = lines[1].split('\t').skip(1).collect();
         let columns = header[2..].iter().map(|column| {
             let (name, sql_type) = column.split_once(' ').unwrap();
-            TableColumn { name: name.to_owned(), sql_type: type_of(sql_type).unwrap() }
+            TableColumn::new(name, type_of(sql_type).unwrap())
         });
         let columns: Vec<TableColumn> = columns.collect();
         let types: Vec<&str> = header[2..].iter().map(|column| column.split_once(' ').unwrap().1).collect();

@@ -13,7 +13,7 @@ pub enum AccessObject {
     Column(TableId, ColumnId),
     /// A schema.
     Schema(SchemaId),
-    /// An enumerated type, by its oid. Its array type goes with it.
+    /// An enumerated type or a domain, by its oid. Its array type goes with it.
     Type(u32),
     /// The database.
     Database,

@@ -16,6 +16,7 @@
 //! | 4 | number of tables that are new or changed; then each of them, by ascending id |
 //! | | the comments that are changed, as in `comment_section`; nothing in the records of version 6 |
 //! | | the entries of access control that are changed, as in `access_section`; nothing in the records of versions 6 and 7 |
+//! | | the domains that are changed, as in `domain_section`; nothing in the records of versions before 9 |
 //!
 //! Table:
 //!
@@ -23,7 +24,7 @@
 //! |---|---|
 //! | 4 | table id |
 //! | 4 | next chunk id |
-//! | 1 | 0, or the version of the format in which the definition follows, because the table is new or altered; 1 for version 6 |
+//! | 1 | 0, or the version of the format in which the definition follows, because the table is new or altered: 9; 7 before; 1 for version 6 |
 //! | 4 | number of chunks that go; then 4 bytes each, the id, ascending |
 //! | 4 | number of chunks that come; then each of them, by ascending id |
 //! | 4 | number of chunks with more deleted rows than before; then each of them, as in `deleted_rows_section`, with the rows that are newly deleted |
@@ -42,6 +43,7 @@ use super::access_section::{put_access_changes, take_access_changes};
 use super::byte_reader::ByteReader;
 use super::comment_section::{put_comment_changes, take_comment_changes};
 use super::deleted_rows_section::{put_rows, take_rows};
+use super::domain_section::{DomainChange, put_domain_changes, take_domain_changes};
 use super::schema_section::{decode_schemas, put_schemas};
 use super::sequence_section::{decode_sequences, put_sequences};
 use super::sketch_section::{put_sketch, take_sketch};
@@ -58,8 +60,11 @@ use crate::{DeletedRows, DistinctSketch, TableDef, ViewDef};
 /// The first version with records. A directory that it has written may have records of it behind a manifest, and newer ones behind these.
 const FIRST_VERSION: u32 = 6;
 
-/// The version of definitions that are written; they have not changed since version 7.
-const DEFINITION_VERSION: u8 = 7;
+/// The version before columns of domains.
+const VERSION_WITHOUT_DOMAINS: u8 = 7;
+
+/// The version of definitions that are written.
+const DEFINITION_VERSION: u8 = FORMAT_VERSION as u8;
 
 /// What a commit changes.
 #[derive(Clone, Debug)]
@@ -84,6 +89,8 @@ pub struct CommitRecord {
     pub comments: Vec<CommentChange>,
     /// Entries of access control that are set, or removed.
     pub access: Vec<AccessChange>,
+    /// Domains that are set, or removed.
+    pub domains: Vec<DomainChange>,
 }
 
 /// What a commit changes in a table.
@@ -146,6 +153,7 @@ impl CommitRecord {
         self.changed.iter().for_each(|table| table.put(&mut out));
         put_comment_changes(&mut out, &self.comments);
         put_access_changes(&mut out, &self.access);
+        put_domain_changes(&mut out, &self.domains);
         out
     }
 }
@@ -253,6 +261,15 @@ impl Manifest {
         if reader.remaining() != 0 {
             self.apply_to_access(&mut reader)?;
         }
+        // A record of version 8 ends here.
+        if reader.remaining() != 0 {
+            for (oid, domain) in take_domain_changes(&mut reader)? {
+                match domain {
+                    Some(domain) => drop(self.domains.insert(oid, domain)),
+                    None => drop(self.domains.remove(&oid)),
+                }
+            }
+        }
         if reader.remaining() != 0 {
             return Err(reader.malformed(format!("{} bytes after the last entry", reader.remaining())));
         }
@@ -267,6 +284,7 @@ impl Manifest {
         self.tables.retain(|table| is_kept(table.def.schema));
         self.sequences.retain(|known| is_kept(known.def.schema));
         self.views.retain(|view| is_kept(view.schema));
+        self.domains.retain(|_, domain| is_kept(domain.schema));
     }
 
     fn apply_to_comments(&mut self, reader: &mut ByteReader<'_>) -> Result<(), ManifestError> {
@@ -304,6 +322,7 @@ impl Manifest {
         let def = match reader.u8()? {
             0 => None,
             1 => Some(take_definition(reader, id, FIRST_VERSION)?),
+            VERSION_WITHOUT_DOMAINS => Some(take_definition(reader, id, VERSION_WITHOUT_DOMAINS.into())?),
             DEFINITION_VERSION => Some(take_definition(reader, id, FORMAT_VERSION)?),
             other => return Err(reader.malformed(format!("a definition is of version {other}"))),
         };

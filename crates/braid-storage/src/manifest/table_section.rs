@@ -28,10 +28,12 @@
 //! | 1 | type: 1 boolean, 2 smallint, 3 integer, 4 bigint, 5 real, 6 double, 7 numeric, 8 text, 9 varchar, 10 char, 11 date, 12 timestamp, 13 timestamptz, 14 interval, 15 bytea, 16 uuid, 17 time, 18 name, 19 varchar without a limit, 20 values as bytes of the front end, 21 time(n), 22 timestamp(n), 23 timestamptz(n), from version 4 on 24 an enumerated type |
 //! | 4 | its parameter: numeric `precision + 256 * scale`, varchar and char their limit in characters, bytes of the front end the oid of their type, times and timestamps their digits of a second, 0 to 6, an enumerated type its oid, otherwise 0 |
 //! | 4 | for bytes of the front end only: the type's modifier, signed |
-//! | 1 | bit 0: nullable; bit 1: has a default; from version 5 on, bit 2: has a missing value; from version 7 on, bit 3: is generated |
+//! | 1 | bit 0: nullable; bit 1: has a default; from version 5 on, bit 2: has a missing value; from version 7 on, bit 3: is generated; from version 9 on, bit 4: is of a domain |
 //! | string | the default's SQL text, if it has one |
 //! | | the missing value, if it has one, in the form of `missing_value` |
 //! | | how it is generated, if it is, in the form of `generation_section` |
+//! | 4 | the oid of its domain, if it is of one; its type is the base type then |
+//! | 4 | then: how often the domain's constraints had changed when the rows were checked |
 //!
 //! Chunk, followed by its segment entries in column order: one for each column in the file, or of a chunk in memory one for each
 //! column:
@@ -70,13 +72,13 @@ use super::generation_section::{put_generation, take_generation};
 use super::missing_value::{put_missing_value, take_missing_value};
 use super::scalars::{is_of, put_scalar, take_scalar};
 use super::sketch_section::{put_sketch, take_sketch};
-use super::{ManifestChunk, ManifestError, ManifestTable, SCHEMAS_SINCE};
+use super::{DOMAINS_SINCE, ManifestChunk, ManifestError, ManifestTable, SCHEMAS_SINCE};
 use crate::checksum::checksum;
 use crate::data_file_header::{DATA_FILE_HEADER_BYTES, DataFileId};
 use crate::types::NUMERIC_PRECISION_MAX;
 use crate::{
-    ColumnDef, ColumnType, CommonScale, DeletedRows, DistinctSketch, FileRange, MemorySegment, SegmentMeta,
-    SegmentPlace, TableDef, ZoneMap,
+    ColumnDef, ColumnDomain, ColumnType, CommonScale, DeletedRows, DistinctSketch, FileRange, MemorySegment,
+    SegmentMeta, SegmentPlace, TableDef, ZoneMap,
 };
 
 /// The smallest section: ids, sequence, an empty name and three counts.
@@ -95,6 +97,7 @@ const NULLABLE: u8 = 1;
 const HAS_DEFAULT: u8 = 2;
 const HAS_MISSING: u8 = 4;
 const IS_GENERATED: u8 = 8;
+const IS_OF_DOMAIN: u8 = 16;
 const HAS_MIN: u8 = 1;
 const HAS_MAX: u8 = 2;
 const EXACT: u8 = 4;
@@ -268,7 +271,8 @@ fn put_column(out: &mut Vec<u8>, column: &ColumnDef) {
     put_string(out, &column.name);
     put_type(out, column.column_type);
     let is_generated = if column.generated.is_some() { IS_GENERATED } else { 0 };
-    out.push(nullable | has_default | has_missing | is_generated);
+    let is_of_domain = if column.domain.is_some() { IS_OF_DOMAIN } else { 0 };
+    out.push(nullable | has_default | has_missing | is_generated | is_of_domain);
     if let Some(default) = &column.default {
         put_string(out, default);
     }
@@ -277,6 +281,10 @@ fn put_column(out: &mut Vec<u8>, column: &ColumnDef) {
     }
     if let Some(generated) = &column.generated {
         put_generation(out, generated);
+    }
+    if let Some(ColumnDomain { oid, revision }) = column.domain {
+        out.extend_from_slice(&oid.to_le_bytes());
+        out.extend_from_slice(&revision.to_le_bytes());
     }
 }
 
@@ -287,7 +295,8 @@ fn take_column(reader: &mut ByteReader<'_>, at: u16, version: u32) -> Result<Col
     let name = reader.string()?;
     let column_type = take_type(reader, &name)?;
     let flags = reader.u8()?;
-    if flags & !(NULLABLE | HAS_DEFAULT | may_lack | may_be_generated) != 0 {
+    let may_be_of_domain = if version < DOMAINS_SINCE { 0 } else { IS_OF_DOMAIN };
+    if flags & !(NULLABLE | HAS_DEFAULT | may_lack | may_be_generated | may_be_of_domain) != 0 {
         return Err(reader.malformed(format!("column \"{name}\" has flags {flags:#04x}")));
     }
     let default = if flags & HAS_DEFAULT != 0 { Some(reader.string()?) } else { None };
@@ -296,8 +305,12 @@ fn take_column(reader: &mut ByteReader<'_>, at: u16, version: u32) -> Result<Col
         _ => Some(take_missing_value(reader, column_type.physical())?),
     };
     let generated = if flags & IS_GENERATED != 0 { Some(take_generation(reader)?) } else { None };
+    let domain = match flags & IS_OF_DOMAIN {
+        0 => None,
+        _ => Some(ColumnDomain { oid: reader.u32()?, revision: reader.u32()? }),
+    };
     let nullable = flags & NULLABLE != 0;
-    Ok(ColumnDef { id: ColumnId(id), name, column_type, nullable, default, missing, generated })
+    Ok(ColumnDef { id: ColumnId(id), name, column_type, nullable, default, missing, generated, domain })
 }
 
 pub(super) fn put_type(out: &mut Vec<u8>, column_type: ColumnType) {

@@ -13,6 +13,7 @@ use crate::{
 mod access;
 mod columns;
 mod comments;
+mod domains;
 mod foreign_keys;
 mod generated;
 mod keys;
@@ -183,11 +184,14 @@ fn random_manifest(random: &mut SeededRandom) -> Manifest {
     let (schemas, views) = (schemas::random_schemas(random), Vec::new());
     let comments = comments::random_comments(random);
     let access = access::random_access(random);
+    let domains = domains::random_domains(&types, random);
+    domains::give_domains(&mut tables, &domains, random);
     let mut manifest = Manifest {
         sequence,
         next_ids,
         log_number,
         types,
+        domains,
         schemas,
         sequences: Vec::new(),
         views,
@@ -216,6 +220,7 @@ fn manifest_of(table: ManifestTable) -> Manifest {
         next_ids: NEXT_IDS,
         log_number: 0,
         types: Vec::new(),
+        domains: Domains::new(),
         schemas: Vec::new(),
         sequences: Vec::new(),
         views: Vec::new(),
@@ -326,8 +331,8 @@ fn errors_say_what_was_expected_and_what_was_found() {
     };
     assert_eq!(error(&|b| b[0] = 0), ManifestError::NoHeader);
     assert_eq!(error(&|b| b.truncate(55)), ManifestError::NoHeader);
-    assert_eq!(error(&|b| b[8] = 9), ManifestError::UnknownVersion { found: 9, oldest: 1, newest: 8 });
-    assert_eq!(error(&|b| b[8] = 0), ManifestError::UnknownVersion { found: 0, oldest: 1, newest: 8 });
+    assert_eq!(error(&|b| b[8] = 10), ManifestError::UnknownVersion { found: 10, oldest: 1, newest: 9 });
+    assert_eq!(error(&|b| b[8] = 0), ManifestError::UnknownVersion { found: 0, oldest: 1, newest: 9 });
     let found = bytes.len() as u64 - 4096;
     assert!(matches!(error(&|b| b.truncate(b.len() - 4096)), ManifestError::Length { found: f, .. } if f == found));
     let expected = u64::from_le_bytes(bytes[16..24].try_into().unwrap());

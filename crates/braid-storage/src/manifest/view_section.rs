@@ -246,9 +246,13 @@ impl<'a> Relations<'a> {
         let tables = manifest.tables.iter().map(|table| ((table.def.schema, &*table.def.name), table.def.id)).collect();
         let types = manifest.types.iter().flat_map(|known| [&*known.name, &*known.array_name]);
         let types = types.map(|name| (SchemaId::PUBLIC, name));
+        let domains = || manifest.domains.values();
+        let of_domains =
+            domains().flat_map(|known| [&*known.name, &*known.array_name].map(|name| (known.schema, name)));
         let sequences = manifest.sequences.iter().map(|known| (known.def.schema, &*known.def.name));
-        let others = types.chain(sequences).collect();
-        let type_oids = manifest.types.iter().flat_map(|known| [known.oid, known.array_oid]).collect();
+        let others = types.chain(of_domains).chain(sequences).collect();
+        let enums = manifest.types.iter().flat_map(|known| [known.oid, known.array_oid]);
+        let type_oids = enums.chain(domains().flat_map(|known| [known.oid, known.array_oid])).collect();
         Self { manifest, tables, others, type_oids }
     }
 

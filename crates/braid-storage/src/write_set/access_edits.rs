@@ -62,6 +62,12 @@ impl WriteSet {
             kind: DefaultsKind::Type,
             schema: Some(SchemaId::PUBLIC),
         });
+        let domains = self.domains.added().map(|known| NewObject {
+            object: AccessObject::Type(known.definition.oid),
+            kind: DefaultsKind::Type,
+            schema: Some(known.definition.schema),
+        });
+        let types = types.chain(domains);
         let all: BTreeMap<AccessObject, NewObject> =
             tables.chain(views).chain(sequences).chain(schemas).chain(types).map(|new| (new.object, new)).collect();
         let new: Vec<NewObject> = all.values().filter(|new| !self.owned.contains(&new.object)).copied().collect();

@@ -27,7 +27,7 @@ impl WriteSet {
     /// Whether something may be dropped that has a comment, an owner or privileges.
     pub(super) fn may_drop(&self) -> bool {
         let is_of_tables = |writes: &TableWrites| writes.base == Base::Dropped || writes.altered.is_some();
-        let is_of_others = self.types.is_some() || self.views.is_some() || self.sequences.has_changes();
+        let is_of_others = self.has_type_edits() || self.views.is_some() || self.sequences.has_changes();
         is_of_others || !self.schemas.is_empty() || self.tables.values().any(is_of_tables)
     }
 }

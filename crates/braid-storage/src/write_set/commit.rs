@@ -95,7 +95,7 @@ impl WriteSet {
 
     /// Whether a table, sequence, view or type may get a name that it did not have: others may have taken it.
     fn may_name(&self) -> bool {
-        let is_any = self.types.is_some() || self.sequences.has_changes() || self.views.is_some();
+        let is_any = self.has_type_edits() || self.sequences.has_changes() || self.views.is_some();
         is_any || !self.schemas.is_empty() || self.tables.values().any(TableWrites::may_name)
     }
 
@@ -106,6 +106,9 @@ impl WriteSet {
         let (mut added, mut removed) = (Vec::new(), Vec::new());
         if let Some(types) = &self.types {
             catalog.set_types(types.committed_on(newest.types_by_oid())?);
+        }
+        if !self.domains.is_empty() {
+            catalog.set_domains(self.committed_domains(newest)?);
         }
         if !self.schemas.is_empty() {
             catalog.set_schemas(self.schemas.committed_on(newest.schemas_by_id())?);
@@ -164,8 +167,12 @@ impl WriteSet {
         {
             return Err(StoreError::Conflict { what: format!("type \"{}\"", known.definition.name) });
         }
+        if self.has_type_edits() {
+            catalog.check_domains()?;
+            catalog.check_used_domains()?;
+        }
         if self.views.is_some()
-            || self.types.is_some()
+            || self.has_type_edits()
             || self.tables.values().any(|writes| writes.is_of_definition(newest))
         {
             catalog.check_views(newest)?;

@@ -31,6 +31,11 @@ impl<K: Ord + Clone, V: PartialEq + Clone> KeyedEdits<K, V> {
         self.edits.entry(key.clone()).or_insert_with(before).after = after;
     }
 
+    /// The values that there were not.
+    pub(super) fn added(&self) -> impl Iterator<Item = &V> {
+        self.edits.values().filter(|edit| edit.before.is_none()).filter_map(|edit| edit.after.as_ref())
+    }
+
     /// Whether a value is set or removed.
     pub(super) fn has(&self, key: &K) -> bool {
         self.edits.contains_key(key)

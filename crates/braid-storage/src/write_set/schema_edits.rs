@@ -142,6 +142,8 @@ impl WriteSet {
                 Ok::<_, StoreError>(())
             })?;
         }
+        let domains = view.domains().filter(|known| known.definition.schema == id).map(|known| known.definition.oid);
+        domains.for_each(|oid| self.remove_domain(view, oid));
         self.schemas.edit(view, id, None);
         Ok(())
     }

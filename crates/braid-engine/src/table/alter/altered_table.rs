@@ -1,10 +1,12 @@
 //! The definition that an ALTER TABLE makes, and how the values of its columns are made of the rows that are there.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use braid_base::{ColumnId, TableId};
-use braid_storage::{Catalog, ColumnChangeError, ColumnDef, Reference, StoreError, TableDef, TableVersion, ViewDef};
+use braid_storage::{
+    Catalog, ColumnChangeError, ColumnDef, ColumnDomain, Reference, StoreError, TableDef, TableVersion, ViewDef,
+};
 use sqlparser::ast::Expr;
 
 use super::own_sequences::AlteredSequences;
@@ -36,6 +38,8 @@ pub(super) struct AlteredTable {
     pub(super) added_defaults: BTreeMap<ColumnId, Expr>,
     /// The check constraints that rows are not known to satisfy.
     pub(super) unverified: Vec<String>,
+    /// The columns whose values are not known to be those of their domains.
+    unverified_domains: BTreeSet<ColumnId>,
     /// Whether rows are written again though no value of them changes.
     has_deleted_nulls: bool,
     /// The views that go with dropped columns.
@@ -63,6 +67,7 @@ impl AlteredTable {
             new_values,
             added_defaults,
             unverified,
+            unverified_domains: BTreeSet::new(),
             has_deleted_nulls: false,
             dropped_views,
             unchecked,
@@ -80,6 +85,18 @@ impl AlteredTable {
     /// The table before.
     pub fn before(&self) -> &TableVersion {
         &self.before
+    }
+
+    /// Notes that the values of a column may not be those of its domain.
+    pub(super) fn verify_domain(&mut self, column: ColumnId) {
+        self.unverified_domains.insert(column);
+    }
+
+    /// The columns of domains whose values are not known to be those of the domains, with their places.
+    pub(super) fn unverified_domains(&self) -> impl Iterator<Item = (usize, ColumnDomain)> {
+        let columns = self.def.columns.iter().enumerate();
+        let unverified = columns.filter(|(_, column)| self.unverified_domains.contains(&column.id));
+        unverified.filter_map(|(at, column)| Some((at, column.domain?)))
     }
 
     /// The definition after all actions.

@@ -64,12 +64,13 @@ impl AlteredTable {
         self.generate_last(context)?;
         let old_rows = self.old_rows(context)?;
         let column = self.column(&name)?;
-        let (id, default) = (column.id, default_syntax(column)?);
+        let (id, default) = (column.id, default_syntax(context, column)?);
         match old_rows {
             OldRows::Same(value) => column.missing = value,
             OldRows::Computed(default) => drop(self.new_values.insert(id, NewValues::Default(*default))),
         }
         self.added_defaults.extend(default.map(|default| (id, default)));
+        self.verify_domain(id);
         if let Some(own) = own {
             self.number_last(context, &own)?;
         }
@@ -84,7 +85,7 @@ impl AlteredTable {
     /// What the last column has in the rows that are there.
     fn old_rows(&self, context: &StatementContext) -> Result<OldRows, EngineError> {
         let Some(column) = self.def.columns.last() else { return Ok(OldRows::Same(None)) };
-        let (Some(default), Some(syntax)) = (bound_default(context, column)?, default_syntax(column)?) else {
+        let (Some(default), Some(syntax)) = (bound_default(context, column)?, default_syntax(context, column)?) else {
             return Ok(OldRows::Same(None));
         };
         if default.is_volatile() {

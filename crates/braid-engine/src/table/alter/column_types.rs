@@ -9,7 +9,7 @@ use braid_storage::{ColumnDef, ColumnType};
 use sqlparser::ast::{DataType, Expr};
 
 use super::altered_table::{AlteredTable, NewValues};
-use crate::dml::defaults::{bound_default, default_syntax};
+use crate::dml::defaults::{bound_default, own_default_syntax};
 use crate::front_end::StatementFacts;
 use crate::sql_types::column_type;
 use crate::statement_context::StatementContext;
@@ -34,11 +34,12 @@ impl AlteredTable {
         if self.new_values.contains_key(&id) {
             return Err(EngineError::unsupported(format!("cannot alter type of column \"{name}\" twice")));
         }
-        let new = column_type(data_type, &StatementFacts::of(context))?;
+        let (new, domain) = column_type(data_type, &StatementFacts::of(context))?;
         self.check_type_of_generation(name, using.is_some())?;
         self.check_unread(context, name)?;
         let column = self.column(name)?;
         let before = column.clone();
+        column.domain = domain;
         let old = std::mem::replace(&mut column.column_type, new);
         cast_default(column, old)?;
         let column = column.clone();
@@ -56,6 +57,9 @@ impl AlteredTable {
         }
         if self.def.keys.iter().any(|key| key.patterns.contains(&id)) {
             check_pattern_class(old, new)?;
+        }
+        if domain != before.domain {
+            self.verify_domain(id);
         }
         let keeps_keys = using.is_none() && (keeps_values(old, new) || are_integers(old, new));
         self.recheck_references(id, keeps_keys)?;
@@ -118,7 +122,7 @@ fn keeps_values(old: ColumnType, new: ColumnType) -> bool {
 fn cast_default(column: &mut ColumnDef, old: ColumnType) -> Result<(), EngineError> {
     let (old, new) = (sql_type_of(old), sql_type_of(column.column_type));
     if old.id != new.id
-        && let Some(syntax) = default_syntax(column)?
+        && let Some(syntax) = own_default_syntax(column)?
         && is_string(&syntax)
     {
         column.default = Some(format!("({syntax})::{}", format_type(old)));

@@ -47,6 +47,7 @@ use foreign_keys::{check_references, lock_references};
 use own_sequences::alter_sequences;
 use passes::in_passes;
 use rewriting::altered_rows;
+pub(crate) use rewriting::first_in_columns;
 
 /// ALTER TABLE of a table as the states of the database have it.
 ///

@@ -16,6 +16,7 @@ use super::altered_table::{AlteredTable, NewValues, store_error};
 use super::column_types::check_cast_default;
 use crate::bound_parameters::BoundParameters;
 use crate::dml::assignment::Assignment;
+use crate::dml::domain_checks::DomainChecks;
 use crate::dml::generated_columns::GeneratedColumns;
 use crate::dml::row_checks::RowChecks;
 use crate::front_end::{self, StoredIn};
@@ -38,7 +39,7 @@ pub(super) async fn altered_rows(
     if altered.is_rewritten() {
         // All rows will have values of all columns.
         altered.def.columns.iter_mut().for_each(|column| column.missing = None);
-    } else if altered.unverified.is_empty() {
+    } else if altered.unverified.is_empty() && !has_constrained_domains(context, altered)? {
         // The store compares the keys of the rows that are there.
         return Ok(if altered.has_new_keys() { AlteredRows::Checked } else { AlteredRows::Kept });
     }
@@ -57,6 +58,7 @@ pub(super) async fn altered_rows(
     let nullable = Arc::new(with_nulls(&def));
     let assignment = Assignment::new(&nullable, &context.settings()).computing(computed);
     let checks = RowChecks::of(context, &def)?;
+    let domains = domain_checks(context, altered)?;
     let mut appender = altered.is_rewritten().then(|| context.append(&def));
     while let Some(batch) = rows.next().await {
         let batch = batch?;
@@ -72,6 +74,11 @@ pub(super) async fn altered_rows(
         let batch = assignment.assemble(arrays.collect::<Result<_, EngineError>>()?, batch.num_rows())?;
         check_nulls(&def, batch.columns(), |id| altered.is_computed(id))?;
         let batch = RecordBatch::try_new(def.arrow_schema(), batch.columns().to_vec())?;
+        for (at, checks) in &domains {
+            if let Some((_, violation)) = checks.first_violation(batch.column(*at), batch.num_rows())? {
+                return Err(checks.error(violation));
+            }
+        }
         if let Some(name) = checks.violated(&altered.unverified, &batch)? {
             return Err(violated(&context.schema_name(def.schema), &def.name, name));
         }
@@ -84,6 +91,47 @@ pub(super) async fn altered_rows(
         Some(appender) => Ok(AlteredRows::Replaced(appender.finish().await?)),
         None => Ok(AlteredRows::Checked),
     }
+}
+
+/// The constraints of domains that values are not known to satisfy, with the places of their columns.
+fn domain_checks(
+    context: &StatementContext,
+    altered: &AlteredTable,
+) -> Result<Vec<(usize, DomainChecks)>, EngineError> {
+    let snapshot = context.snapshot();
+    let known = altered.unverified_domains();
+    let known = known.filter_map(|(at, domain)| Some((at, snapshot.domain(domain.oid)?)));
+    known.map(|(at, known)| Ok((at, DomainChecks::of(context, known)?))).collect()
+}
+
+fn has_constrained_domains(context: &StatementContext, altered: &AlteredTable) -> Result<bool, EngineError> {
+    Ok(domain_checks(context, altered)?.iter().any(|(_, checks)| !checks.is_empty()))
+}
+
+/// The first of some columns of a table, in which `find` finds something among the values of some rows, and what.
+///
+/// # Errors
+/// Those of `find`, and what reading fails with.
+pub(crate) async fn first_in_columns<T: Send>(
+    context: &StatementContext,
+    statement: &Statement,
+    (def, columns): (&TableDef, &[ColumnId]),
+    find: &mut (dyn FnMut(&ArrayRef) -> Result<Option<T>, EngineError> + Send),
+) -> Result<Option<(ColumnId, T)>, EngineError> {
+    let known: Vec<&ColumnDef> = columns.iter().filter_map(|column| def.column_by_id(*column)).collect();
+    let id = ColumnDef { nullable: false, ..ColumnDef::new(ROW_IDS, ColumnType::BigInt) };
+    let values = known.iter().map(|column| own_column(def, column)).collect();
+    let stored_in = StoredIn::new(std::iter::once(&id).chain(known), Vec::new()).with_rows(query_of(def, values)?);
+    let mut rows = front_end::start_insert(context, statement, &stored_in, &BoundParameters::none()).await?;
+    while let Some(batch) = rows.next().await {
+        let batch = batch?;
+        for (column, values) in columns.iter().zip(&batch.columns()[1..]) {
+            if let Some(found) = find(values)? {
+                return Ok(Some((*column, found)));
+            }
+        }
+    }
+    Ok(None)
 }
 
 fn violated(schema: &str, table: &str, name: &str) -> EngineError {
@@ -112,19 +160,7 @@ fn check_nulls(def: &TableDef, columns: &[ArrayRef], is_meant: impl Fn(ColumnId)
 /// The identities of the rows, then their values in the columns of the new definition.
 fn query(altered: &AlteredTable) -> Result<Query, EngineError> {
     let before = &altered.before().def;
-    let quoted = |name: &str| Ident::with_quote('"', name);
-    let mut query = simplest_query()?;
-    let SetExpr::Select(select) = &mut *query.body else { return Err(no_query()) };
-    let Some(TableFactor::Table { name, alias, .. }) = select.from.first_mut().map(|from| &mut from.relation) else {
-        return Err(no_query());
-    };
-    *name = ObjectName(vec![
-        ObjectNamePart::Identifier(quoted(&changed_table_schema(before.schema.0))),
-        ObjectNamePart::Identifier(quoted(&before.name)),
-    ]);
-    *alias = None;
-    let id = Expr::CompoundIdentifier(vec![quoted(ROW_IDS), quoted(ROW_IDS)]);
-    let mut values = vec![id];
+    let mut values = Vec::new();
     for column in &altered.def.columns {
         values.push(match (altered.new_values.get(&column.id), before.column_by_id(column.id)) {
             (Some(NewValues::Using(value)), _) => {
@@ -133,11 +169,36 @@ fn query(altered: &AlteredTable) -> Result<Query, EngineError> {
             }
             (Some(NewValues::Default(value)), _) => nested(value.clone()),
             (Some(NewValues::Generated | NewValues::Numbers), _) => null(),
-            (_, Some(old)) => Expr::CompoundIdentifier(vec![quoted(&before.name), quoted(&old.name)]),
+            (_, Some(old)) => own_column(before, old),
             (_, None) => altered.added_defaults.get(&column.id).cloned().map_or_else(null, nested),
         });
     }
-    select.projection = values.into_iter().map(SelectItem::UnnamedExpr).collect();
+    query_of(before, values)
+}
+
+fn quoted(name: &str) -> Ident {
+    Ident::with_quote('"', name)
+}
+
+fn own_column(def: &TableDef, column: &ColumnDef) -> Expr {
+    Expr::CompoundIdentifier(vec![quoted(&def.name), quoted(&column.name)])
+}
+
+/// The identities of a table's rows, then these values.
+fn query_of(def: &TableDef, values: Vec<Expr>) -> Result<Query, EngineError> {
+    let mut query = simplest_query()?;
+    let SetExpr::Select(select) = &mut *query.body else { return Err(no_query()) };
+    let Some(TableFactor::Table { name, alias, .. }) = select.from.first_mut().map(|from| &mut from.relation) else {
+        return Err(no_query());
+    };
+    *name = ObjectName(vec![
+        ObjectNamePart::Identifier(quoted(&changed_table_schema(def.schema.0))),
+        ObjectNamePart::Identifier(quoted(&def.name)),
+    ]);
+    *alias = None;
+    let id = Expr::CompoundIdentifier(vec![quoted(ROW_IDS), quoted(ROW_IDS)]);
+    let values = std::iter::once(id).chain(values);
+    select.projection = values.map(SelectItem::UnnamedExpr).collect();
     Ok(query)
 }
 

@@ -47,10 +47,9 @@ fn tables() -> GivenTables {
         let rows = rows.collect();
         let key = lines[1].split('\t').skip(1);
         let primary_key = key.map(|name| columns.iter().position(|(own, _)| *own == name).unwrap()).collect();
-        let columns = columns.iter().map(|(name, sql_type)| TableColumn {
-            name: (*name).to_owned(),
-            sql_type: value_of(&format!("CAST(NULL AS {sql_type})")).unwrap().0,
-        });
+        let columns = columns
+            .iter()
+            .map(|(name, sql_type)| TableColumn::new(*name, value_of(&format!("CAST(NULL AS {sql_type})")).unwrap().0));
         let (schema, name) = ("public".to_owned(), header[1].to_owned());
         let entry = TableEntry { id: at as u64, schema, name, columns: columns.collect(), primary_key };
         (Arc::new(entry), rows)

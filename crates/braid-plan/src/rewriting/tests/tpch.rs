@@ -74,7 +74,7 @@ fn column(text: &str) -> TableColumn {
         "v" => SqlType::with_length(TypeId::VARCHAR, length.parse().unwrap()),
         other => panic!("{other} is no type"),
     };
-    TableColumn { name: name.to_owned(), sql_type }
+    TableColumn::new(name, sql_type)
 }
 
 /// A query by its number, rewritten.

@@ -485,6 +485,9 @@ impl<'a> Binder<'a> {
             if [TypeId::RECORD, TypeId::RECORD_ARRAY].contains(&sql_type.id) {
                 return Err(SqlError::unsupported("records in a column definition list are not supported"));
             }
+            if sql_type.id.domain().is_some() {
+                return Err(SqlError::unsupported("domains in a column definition list are not supported"));
+            }
             if columns.iter().any(|(other, _)| *other == name) {
                 let message = format!("column name \"{name}\" specified more than once");
                 return Err(SqlError::new(SqlState::DuplicateColumn, message));

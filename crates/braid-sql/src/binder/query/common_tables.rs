@@ -145,7 +145,7 @@ impl Binder<'_> {
     /// The name and columns of a common table expression.
     fn table_of(&self, cte: &Cte, query: &Query, id: Option<CteId>) -> Result<CommonTable, SqlError> {
         let name = fold(&cte.alias.name);
-        let mut columns: Vec<_> = query.outputs.iter().map(|output| (output.name.clone(), output.sql_type)).collect();
+        let mut columns: Vec<_> = query.outputs.iter().map(|output| self.table_column(output)).collect();
         if cte.alias.columns.len() > columns.len() {
             let (given, there) = (cte.alias.columns.len(), columns.len());
             let message = format!("WITH query \"{name}\" has {there} columns available but {given} columns specified");
@@ -153,7 +153,7 @@ impl Binder<'_> {
             return Err(self.places.mark(SqlError::new(SqlState::InvalidColumnReference, message), place));
         }
         for (column, alias) in columns.iter_mut().zip(&cte.alias.columns) {
-            column.0 = fold(&alias.name);
+            column.name = fold(&alias.name);
         }
         Ok(CommonTable { name, cte: id, columns, is_last_step: false, refusal: None, references: RefCell::default() })
     }

@@ -276,6 +276,7 @@ impl Binder<'_> {
                 false => column,
                 true => {
                     let copy = self.new_column(&name, sql_type);
+                    self.note_domain(copy, &column_expression(column, sql_type));
                     copies.push((copy, column_expression(column, sql_type)));
                     copy
                 }
@@ -323,10 +324,10 @@ impl Binder<'_> {
             let columns: Vec<ScopeColumn> = common
                 .columns
                 .iter()
-                .map(|(name, sql_type)| ScopeColumn {
-                    name: name.clone(),
-                    id: self.new_column(name, *sql_type),
-                    sql_type: *sql_type,
+                .map(|column| ScopeColumn {
+                    name: column.name.clone(),
+                    id: self.new_table_column(column),
+                    sql_type: column.sql_type,
                 })
                 .collect();
             let relation = Relation::CteScan { cte, columns: columns.iter().map(|column| column.id).collect() };
@@ -364,7 +365,7 @@ impl Binder<'_> {
             .iter()
             .map(|column| ScopeColumn {
                 name: column.name.clone(),
-                id: self.new_column(&column.name, column.sql_type),
+                id: self.new_table_column(column),
                 sql_type: column.sql_type,
             })
             .collect();

@@ -148,7 +148,9 @@ impl Binder<'_> {
                         Node::Column(column, _) => self.statement.columns.borrow().name(column).to_owned(),
                         _ => self.expression_name(member),
                     };
-                    grouping.add(self.new_column(name, expression.sql_type), expression, target);
+                    let column = self.new_column(name, expression.sql_type);
+                    self.note_domain(column, &expression);
+                    grouping.add(column, expression, target);
                     grouping.keys.len() - 1
                 }
             };

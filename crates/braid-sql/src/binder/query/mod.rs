@@ -148,6 +148,7 @@ impl<'a> Binder<'a> {
             let expression = self.resolve_unknown(target.expression)?;
             let sql_type = expression.sql_type;
             let column = self.new_column(&target.name, sql_type);
+            self.note_domain(column, &expression);
             expressions.push((column, expression));
             computed.push(Target { expression: subqueries::column_expression(column, sql_type), ..target });
         }
@@ -178,6 +179,7 @@ impl<'a> Binder<'a> {
                 // A column of a query around it becomes one of its own.
                 _ => {
                     let column = self.new_column(&name, sql_type);
+                    self.note_domain(column, &expression);
                     expressions.push((column, expression));
                     column
                 }

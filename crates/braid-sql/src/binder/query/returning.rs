@@ -96,7 +96,7 @@ impl Binder<'_> {
         let Returning { target, alias, .. } = returning;
         let column = |column: &crate::tables::TableColumn| ScopeColumn {
             name: column.name.clone(),
-            id: self.new_column(&column.name, column.sql_type),
+            id: self.new_table_column(column),
             sql_type: column.sql_type,
         };
         let name = alias.as_ref().map_or_else(|| target.name.clone(), fold);

@@ -119,7 +119,7 @@ impl Binder<'_> {
     fn scope_of_row(&self, table: &TableEntry) -> Scope<'_> {
         let column = |column: &crate::tables::TableColumn| ScopeColumn {
             name: column.name.clone(),
-            id: self.new_column(&column.name, column.sql_type),
+            id: self.new_table_column(column),
             sql_type: column.sql_type,
         };
         let columns = table.columns.iter().map(column).collect();

@@ -11,7 +11,7 @@ use crate::binder::places::Place;
 use crate::binder::{Binder, fold};
 use crate::expression::{Expression, Node, Origin};
 use crate::relation::{AggregateCall, ColumnId, CteId, SetFunctionCall, Windowing};
-use crate::tables::{COMPUTED, ROW_IDS};
+use crate::tables::{COMPUTED, ROW_IDS, TableColumn};
 use crate::{SqlError, SqlState, SqlType};
 
 /// Columns that all tables have in PostgreSQL.
@@ -103,7 +103,7 @@ pub(in crate::binder) struct CommonTable {
     pub name: String,
     /// `None` for one that stands further down in WITH RECURSIVE, or that cannot be referred to here.
     pub cte: Option<CteId>,
-    pub columns: Vec<(String, SqlType)>,
+    pub columns: Vec<TableColumn>,
     /// Whether it is a recursion that is referred to from its step.
     pub is_last_step: bool,
     /// Why it cannot be referred to, if there is more to say than that it is unsupported.

@@ -62,6 +62,8 @@ impl Binder<'_> {
         let mut is_same = true;
         for (left, right) in left.targets.into_iter().zip(right.targets) {
             let before = left.expression.sql_type;
+            let domain = self.domain_of(&left.expression);
+            let domain = domain.filter(|domain| self.domain_of(&right.expression) == Some(*domain));
             let pair = vec![(left.expression, left.place), (right.expression, right.place)];
             let (mut values, sql_type) = self.of_one_type(pair, name)?;
             // Only UNION ALL compares nothing.
@@ -70,6 +72,7 @@ impl Binder<'_> {
             }
             is_same &= before == sql_type;
             let column = self.new_column(&left.name, sql_type);
+            self.statement.columns.borrow_mut().set_domain(column, domain);
             let (right_value, left_value) = (values.remove(1), values.remove(0));
             targets.push((left.name.clone(), column, sql_type));
             left_targets.push(Target { expression: Expression { sql_type, ..left_value }, ..left });

@@ -5,6 +5,8 @@
 
 use std::sync::Arc;
 
+use braid_base::{DomainType, DomainTypeId};
+
 use crate::functions::advisory::AdvisoryLocks;
 use crate::functions::backends::Backends;
 use crate::functions::numbers::random::SessionRandom;
@@ -134,6 +136,10 @@ impl ObjectNames for ViewNames {
 
     fn type_of_oid(&self, oid: u32) -> Option<TypeId> {
         self.0.type_of_oid(oid)
+    }
+
+    fn domain(&self, domain: DomainTypeId) -> Arc<DomainType> {
+        self.0.domain(domain)
     }
 
     fn sequence_of_column(&self, relation: u32, column: &str) -> Option<u32> {

@@ -165,6 +165,7 @@ fn records_change_single_entries() {
         changed: Vec::new(),
         comments: Vec::new(),
         access: changes,
+        domains: Vec::new(),
     };
     let bytes = record.encode();
     let before = manifest.access.clone();

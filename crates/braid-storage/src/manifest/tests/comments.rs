@@ -78,6 +78,7 @@ fn record(manifest: &Manifest, comments: Vec<CommentChange>) -> CommitRecord {
         changed: Vec::new(),
         comments,
         access: Vec::new(),
+        domains: Vec::new(),
     }
 }
 
@@ -110,8 +111,8 @@ fn records_of_version_6_are_read_and_change_no_comment() {
 fn forged_comments_of_records_are_refused() {
     let manifest = manifest_of(random_table(1, 9, &mut SeededRandom::new(1)));
     let bytes = record(&manifest, vec![(CommentSubject::Database, Some("text".into()))]).encode();
-    // Behind it are the text and the number of the entries of access control.
-    let flag = bytes.len() - 4 - 4 - 4 - 1;
+    // Behind it are the text and the numbers of the entries of access control and of the domains.
+    let flag = bytes.len() - 4 - 4 - 4 - 4 - 1;
     let refused = |what: &str, forge: &dyn Fn(&mut Vec<u8>)| {
         let mut bytes = bytes.clone();
         forge(&mut bytes);
@@ -124,6 +125,6 @@ fn forged_comments_of_records_are_refused() {
         bytes.truncate(flag + 1);
         bytes.extend_from_slice(&[0; 4]);
     });
-    refused("a text that is cut", &|bytes| bytes.truncate(bytes.len() - 4 - 1));
+    refused("a text that is cut", &|bytes| bytes.truncate(bytes.len() - 4 - 4 - 1));
     refused("bytes after the last entry", &|bytes| bytes.push(0));
 }

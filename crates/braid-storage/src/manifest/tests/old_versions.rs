@@ -88,10 +88,14 @@ fn encode_version_4(manifest: &Manifest) -> Vec<u8> {
     bytes
 }
 
-/// Removes the schemas, sequences, views, comments and access control of a manifest without logs that has neither these nor types: of versions before 6.
+/// Removes the schemas, sequences, views, comments, access control and domains of a manifest without logs that has neither these nor types: of versions before 6.
 fn remove_new_sections(bytes: &mut Vec<u8>) {
-    let sections = HEADER_BYTES + 8..HEADER_BYTES + 28;
-    assert_eq!(bytes[sections.clone()], [0; 20], "there are no schemas, sequences, views, comments and access control");
+    let sections = HEADER_BYTES + 8..HEADER_BYTES + 32;
+    assert_eq!(
+        bytes[sections.clone()],
+        [0; 24],
+        "there are no schemas, sequences, views, comments, access control and domains"
+    );
     bytes.drain(sections);
 }
 
@@ -180,8 +184,8 @@ pub(super) fn encode_version_6(manifest: &Manifest) -> Vec<u8> {
     bytes.drain(count..count + 2);
     // Behind the number of the log, no types, schemas, sequences and views.
     let comments = HEADER_BYTES + 8 + 8 + 3 * 4;
-    assert_eq!(bytes[comments..comments + 8], [0; 8], "there are no comments and no access control");
-    bytes.drain(comments..comments + 8);
+    assert_eq!(bytes[comments..comments + 12], [0; 12], "there are no comments, no access control and no domains");
+    bytes.drain(comments..comments + 12);
     bytes[8] = 6;
     reseal(&mut bytes);
     bytes
@@ -261,4 +265,19 @@ fn version_4_is_read_and_has_no_deleted_rows_and_the_places_of_columns_as_their_
     bytes[flags + modifier] |= 4;
     reseal(&mut bytes);
     assert!(matches!(Manifest::decode(&bytes), Err(ManifestError::Malformed { .. })));
+}
+
+#[test]
+fn version_8_is_read_and_has_no_domains() {
+    for case in cases!(0..20) {
+        let manifest = manifest_of(random_table(1, 9, &mut case.random()));
+        let mut bytes = manifest.encode();
+        bytes.truncate(u64::from_le_bytes(bytes[24..32].try_into().unwrap()) as usize);
+        let tables = bytes.len() - manifest.tables[0].encode().len();
+        let domains: Vec<u8> = bytes.drain(tables - 4..tables).collect();
+        assert_eq!(domains, [0; 4], "there are no domains");
+        bytes[8] = 8;
+        reseal(&mut bytes);
+        assert_eq!(Manifest::decode(&bytes), Ok(manifest));
+    }
 }

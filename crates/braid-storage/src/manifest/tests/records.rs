@@ -16,6 +16,7 @@ fn state_before(manifest: &Manifest) -> Manifest {
         sequence: manifest.sequence - 1,
         next_ids,
         types: Vec::new(),
+        domains: Domains::new(),
         schemas: Vec::new(),
         sequences: Vec::new(),
         views: Vec::new(),
@@ -48,6 +49,7 @@ fn record_of(manifest: &Manifest) -> CommitRecord {
         changed: manifest.tables.iter().map(change).collect(),
         comments: changed_comments(&Comments::new(), &manifest.comments),
         access: changed_access(&AccessControl::default(), &manifest.access),
+        domains: manifest.domains.iter().map(|(oid, domain)| (*oid, Some(Arc::clone(domain)))).collect(),
     }
 }
 
@@ -75,7 +77,7 @@ fn a_record_makes_one_state_of_another() {
 fn a_record_of_version_6_is_read_and_has_no_foreign_keys() {
     let is_old = |def: &TableDef| {
         def.foreign_keys.is_empty()
-            && def.columns.iter().all(|column| column.generated.is_none())
+            && def.columns.iter().all(|column| column.generated.is_none() && column.domain.is_none())
             && def.checks.iter().all(|check| check.comment.is_none())
     };
     let is_old = |manifest: &Manifest| manifest.tables.len() == 1 && is_old(&manifest.tables[0].def);
@@ -88,7 +90,26 @@ fn a_record_of_version_6_is_read_and_has_no_foreign_keys() {
         let at = (0..bytes.len()).find(starts).unwrap();
         // The number of foreign keys is the definition's end.
         bytes.drain(at + definition.len() - 2..at + definition.len());
-        assert_eq!(std::mem::replace(&mut bytes[at - 1], 1), 7);
+        assert_eq!(u32::from(std::mem::replace(&mut bytes[at - 1], 1)), FORMAT_VERSION);
+        let mut state = state_before(&manifest);
+        state.apply(&bytes).unwrap();
+        assert_eq!(state, manifest);
+    }
+}
+
+/// Records of versions 7 and 8 have definitions without domains, and those of version 8 end before the domains.
+#[test]
+fn a_record_of_version_8_is_read_and_has_no_domains() {
+    let is_old = |manifest: &Manifest| manifest.tables.len() == 1 && manifest.domains.is_empty();
+    for seed in (0..).filter(|seed| is_old(&random_state(&mut SeededRandom::new(*seed)))).take(20) {
+        let manifest = random_state(&mut SeededRandom::new(seed));
+        let mut bytes = record_of(&manifest).encode();
+        let mut definition = Vec::new();
+        put_definition(&mut definition, &manifest.tables[0].def);
+        let at = (0..bytes.len()).find(|at| bytes[*at..].starts_with(&definition)).unwrap();
+        assert_eq!(u32::from(std::mem::replace(&mut bytes[at - 1], 7)), FORMAT_VERSION);
+        let end = bytes.len() - 4;
+        assert_eq!(bytes.split_off(end), [0; 4], "there are no domains");
         let mut state = state_before(&manifest);
         state.apply(&bytes).unwrap();
         assert_eq!(state, manifest);

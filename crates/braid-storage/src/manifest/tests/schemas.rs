@@ -92,6 +92,7 @@ fn schemas_in_a_record_take_what_is_in_no_schema_along() {
         changed: Vec::new(),
         comments: Vec::new(),
         access: Vec::new(),
+        domains: Vec::new(),
     };
     manifest.apply(&record.encode()).unwrap();
     assert_eq!((manifest.schemas.len(), manifest.tables.len(), manifest.sequences.len()), (0, 0, 0));
