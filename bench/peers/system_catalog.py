@@ -186,8 +186,11 @@ REPLACED = {
     " pg_namespace spaced ON spaced.oid = base.relnamespace WHERE indexed.indexrelid = $1)",
     r"pg_relation_is_updatable": "(0)",
     r"pg_column_is_updatable": "false",
-    # No table has check constraints, triggers or rules.
-    r"(pg_get_constraintdef|pg_get_triggerdef|pg_get_ruledef)": "NULL::text",
+    # Views ask for check constraints only, whose conditions are kept as SQL.
+    r"pg_get_constraintdef": "(SELECT (('CHECK (('::text || (keys.conbin)::text) || '))'::text) || CASE WHEN keys.convalidated THEN"
+    " ''::text ELSE ' NOT VALID'::text END FROM pg_constraint keys WHERE keys.oid = $1)",
+    # No table has triggers or rules.
+    r"(pg_get_triggerdef|pg_get_ruledef)": "NULL::text",
     r"pg_stat_get_live_tuples": "(SELECT (counted.reltuples)::bigint FROM pg_class counted WHERE counted.oid = $1)",
     r"pg_stat_get_db_numbackends": "(SELECT (count(*))::integer FROM pg_stat_activity backend WHERE backend.datid = $1)",
 }

@@ -109,6 +109,18 @@ const CONSTRAINT_DEFINITION: &str =
 const VIEW_DEFINITION: &str = "(SELECT CAST(rule.ev_action AS text) FROM pg_catalog.pg_rewrite rule
     WHERE rule.ev_class = called.a1 AND rule.rulename = '_RETURN')";
 
+/// The only rules are those of views.
+const RULE_DEFINITION: &str =
+    "(SELECT format('CREATE RULE %I AS' || CHR(10) || '    ON SELECT TO %s DO INSTEAD %s;', rule.rulename,
+        CASE WHEN pg_table_is_visible(viewed.oid) THEN quote_ident(viewed.relname)
+            ELSE format('%I.%I', spaced.nspname, viewed.relname) END, CAST(rule.ev_action AS text))
+    FROM pg_catalog.pg_rewrite rule JOIN pg_catalog.pg_class viewed ON viewed.oid = rule.ev_class
+    JOIN pg_catalog.pg_namespace spaced ON spaced.oid = viewed.relnamespace WHERE rule.oid = called.a1)";
+
+const NOTHING_COUNTED: &str = "CASE WHEN called.a1 IS NOT NULL THEN CAST(0 AS bigint) END";
+
+const NEVER: &str = "CASE WHEN called.a1 IS NULL THEN CAST(NULL AS timestamptz) END";
+
 /// Expression trees are kept as SQL.
 const FUNCTIONS: &[CatalogFunction] = &[
     function(
@@ -239,6 +251,56 @@ const FUNCTIONS: &[CatalogFunction] = &[
         "pg_get_viewdef",
         &["text", "boolean"],
         "CASE WHEN called.a2 IS NOT NULL THEN pg_get_viewdef(CAST(CAST(called.a1 AS regclass) AS oid)) END",
+    ),
+    // Nothing is counted of single tables and indexes.
+    function("pg_stat_get_analyze_count", &["oid"], NOTHING_COUNTED),
+    function("pg_stat_get_autoanalyze_count", &["oid"], NOTHING_COUNTED),
+    function("pg_stat_get_autovacuum_count", &["oid"], NOTHING_COUNTED),
+    function("pg_stat_get_blocks_fetched", &["oid"], NOTHING_COUNTED),
+    function("pg_stat_get_blocks_hit", &["oid"], NOTHING_COUNTED),
+    function("pg_stat_get_dead_tuples", &["oid"], NOTHING_COUNTED),
+    function("pg_stat_get_ins_since_vacuum", &["oid"], NOTHING_COUNTED),
+    function("pg_stat_get_mod_since_analyze", &["oid"], NOTHING_COUNTED),
+    function("pg_stat_get_numscans", &["oid"], NOTHING_COUNTED),
+    function("pg_stat_get_tuples_deleted", &["oid"], NOTHING_COUNTED),
+    function("pg_stat_get_tuples_fetched", &["oid"], NOTHING_COUNTED),
+    function("pg_stat_get_tuples_hot_updated", &["oid"], NOTHING_COUNTED),
+    function("pg_stat_get_tuples_inserted", &["oid"], NOTHING_COUNTED),
+    function("pg_stat_get_tuples_returned", &["oid"], NOTHING_COUNTED),
+    function("pg_stat_get_tuples_updated", &["oid"], NOTHING_COUNTED),
+    function("pg_stat_get_vacuum_count", &["oid"], NOTHING_COUNTED),
+    function("pg_stat_get_last_analyze_time", &["oid"], NEVER),
+    function("pg_stat_get_last_autoanalyze_time", &["oid"], NEVER),
+    function("pg_stat_get_last_autovacuum_time", &["oid"], NEVER),
+    function("pg_stat_get_last_vacuum_time", &["oid"], NEVER),
+    function(
+        "pg_stat_get_live_tuples",
+        &["oid"],
+        "CASE WHEN called.a1 IS NOT NULL THEN coalesce((SELECT CAST(greatest(counted.reltuples, 0) AS bigint)
+            FROM pg_catalog.pg_class counted WHERE counted.oid = called.a1), 0) END",
+    ),
+    // There are no partitions.
+    function("pg_get_partkeydef", &["oid"], "CASE WHEN called.a1 IS NULL THEN CAST(NULL AS text) END"),
+    // The bits of UPDATE, INSERT and DELETE: rows of views cannot be changed.
+    function(
+        "pg_relation_is_updatable",
+        &["regclass", "boolean"],
+        "CASE WHEN called.a1 IS NOT NULL AND called.a2 IS NOT NULL THEN coalesce((SELECT
+            CASE WHEN named.relkind IN ('r', 'p') THEN 28 ELSE 0 END
+            FROM pg_catalog.pg_class named WHERE named.oid = called.a1), 0) END",
+    ),
+    function(
+        "pg_column_is_updatable",
+        &["regclass", "smallint", "boolean"],
+        "CASE WHEN called.a1 IS NOT NULL AND called.a2 IS NOT NULL AND called.a3 IS NOT NULL THEN coalesce((SELECT
+            called.a2 > 0 AND named.relkind IN ('r', 'p')
+            FROM pg_catalog.pg_class named WHERE named.oid = called.a1), false) END",
+    ),
+    function("pg_get_ruledef", &["oid"], RULE_DEFINITION),
+    function(
+        "pg_get_ruledef",
+        &["oid", "boolean"],
+        "CASE WHEN called.a2 IS NOT NULL THEN pg_get_ruledef(called.a1) END",
     ),
     function(
         "pg_my_temp_schema",

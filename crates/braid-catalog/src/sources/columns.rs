@@ -1,5 +1,6 @@
 //! `pg_attribute` and `pg_attrdef`: columns of tables, sequences and keys' indexes, and defaults.
 
+use braid_sql::pg_catalog::pg_catalog;
 use braid_sql::{SqlType, Value};
 use braid_storage::{Catalog, ColumnDef, TableDef};
 
@@ -65,6 +66,8 @@ pub(super) fn attribute(relation: u32, at: usize, name: &str, sql_type: SqlType)
         ("attlen", Value::Int2(stored.length)),
         ("attnum", small(at + 1)),
         ("attcacheoff", Value::Int4(-1)),
+        // How many were written is not kept.
+        ("attndims", Value::Int4(pg_catalog().element_of_array(sql_type.id).is_some().into())),
         ("atttypmod", Value::Int4(sql_type.modifier)),
         ("attbyval", Value::Bool(stored.is_by_value)),
         ("attalign", letter(stored.alignment)),

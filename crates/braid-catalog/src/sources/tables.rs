@@ -14,9 +14,6 @@ use crate::object_ids::{
 };
 use crate::server_facts::{ServerFacts, ServerView};
 
-/// Rows per page, for the number of pages of a table. It is an estimate, like PostgreSQL's between two ANALYZEs.
-const ROWS_PER_PAGE: u64 = 100;
-
 /// The rows of all tables and sequences, of their keys and of the server's views.
 pub(super) fn classes(catalog: &Catalog, facts: &dyn ServerFacts) -> Vec<NamedRow> {
     let tables = catalog.tables().map(|table| (table.def.id, class_of_table(catalog, table)));
@@ -46,7 +43,8 @@ fn class_of_table(catalog: &Catalog, table: &TableVersion) -> NamedRow {
     let mut row = class(catalog, (def.schema, &def.name), table_object_id(def.id), def.columns.len());
     row.extend([
         ("relam", oid(HEAP_ACCESS_METHOD_ID)),
-        ("relpages", pages(table.row_count())),
+        // There are no pages that could be read by their numbers (`ctid`), which is what tools have this number for.
+        ("relpages", Value::Int4(0)),
         ("reltuples", Value::Float4(table.row_count() as f32)),
         ("relhasindex", Value::Bool(!def.primary_key.is_empty() || !def.keys.is_empty())),
         ("relchecks", small(def.checks.len())),
@@ -94,8 +92,4 @@ pub(super) fn class(catalog: &Catalog, (schema, name): (SchemaId, &str), id: u32
         ("relnatts", small(column_count)),
         ("relispopulated", yes()),
     ]
-}
-
-fn pages(row_count: u64) -> Value {
-    Value::Int4(i32::try_from(row_count.div_ceil(ROWS_PER_PAGE)).unwrap_or(i32::MAX))
 }

@@ -139,15 +139,15 @@ impl StatementServer {
         let is_set = self.0.settings().get(definition.name).is_some();
         Setting {
             name: definition.name.to_owned(),
-            value: self.0.setting(definition.name).unwrap_or_default(),
-            unit: None,
+            value: definition.in_units(&self.0.setting(definition.name).unwrap_or_default()),
+            unit: definition.unit(),
             category: if definition.name.starts_with("braid.") { "Customized Options" } else { "Ungrouped" },
             description: definition.description,
             context: if matches!(definition.domain, Domain::Fixed) { "internal" } else { "user" },
             value_type: type_of(definition.domain),
             source: if is_set { "session" } else { "default" },
-            boot_value: Some(definition.default.to_owned()),
-            reset_value: Some(definition.default.to_owned()),
+            boot_value: Some(definition.in_units(definition.default)),
+            reset_value: Some(definition.in_units(definition.default)),
         }
     }
 }
@@ -169,14 +169,8 @@ fn type_of(domain: Domain) -> &'static str {
     match domain {
         Domain::Boolean => "bool",
         Domain::OneOf(_) | Domain::ScanPolicy => "enum",
-        Domain::Integer(..) => "integer",
-        Domain::Fixed
-        | Domain::Text
-        | Domain::Names
-        | Domain::Milliseconds
-        | Domain::MillisecondsOrNone
-        | Domain::Bytes
-        | Domain::Zone
-        | Domain::DateStyle => "string",
+        Domain::Integer(..) | Domain::Memory(..) | Domain::Milliseconds | Domain::MillisecondsOrNone => "integer",
+        Domain::Real(..) => "real",
+        Domain::Fixed | Domain::Text | Domain::Names | Domain::Bytes | Domain::Zone | Domain::DateStyle => "string",
     }
 }

@@ -1,5 +1,7 @@
 //! One setting: its name, its default, the values it takes and the form in which they are kept.
 
+use std::fmt::Display;
+
 use braid_base::ByteSize;
 use braid_buffer::ScanPolicy;
 use braid_sql::input::time_zones::TimeZone;
@@ -46,6 +48,10 @@ pub(crate) enum Domain {
     OneOf(&'static [&'static str]),
     /// A whole number between these.
     Integer(i64, i64),
+    /// A number between these.
+    Real(f64, f64),
+    /// PostgreSQL's sizes of memory: this many kB are its unit, and so many units the least and the most.
+    Memory(i64, [i64; 2]),
     /// A time in milliseconds, with optional unit; 0 means no limit.
     Milliseconds,
     /// The same, but -1 means no limit, and 0 is the least one.
@@ -64,6 +70,33 @@ impl Definition {
     /// The refusal to change a fixed setting.
     pub fn cannot_be_changed(&self) -> EngineError {
         EngineError::new(SqlState::CannotChangeNow, format!("parameter \"{}\" cannot be changed", self.name))
+    }
+
+    /// The unit of the setting in `pg_settings`, if it has one.
+    pub fn unit(&self) -> Option<&'static str> {
+        match self.domain {
+            Domain::Memory(1, _) => Some("kB"),
+            Domain::Memory(..) => Some("8kB"),
+            Domain::Milliseconds | Domain::MillisecondsOrNone => Some("ms"),
+            _ => None,
+        }
+    }
+
+    /// A value in the form of `pg_settings`: a number of its units.
+    pub fn in_units(&self, canonical: &str) -> String {
+        let number = match self.domain {
+            Domain::Memory(unit_kib, _) => memory_units(canonical, unit_kib).map(|units| units.to_string()),
+            Domain::Milliseconds | Domain::MillisecondsOrNone => milliseconds(canonical).map(|ms| ms.to_string()),
+            _ => None,
+        };
+        number.unwrap_or_else(|| canonical.to_owned())
+    }
+
+    /// The refusal of a value beyond the range of the setting.
+    fn outside(&self, value: &str, (least, most): (impl Display, impl Display)) -> EngineError {
+        let name = self.name;
+        let message = format!("{value} is outside the valid range for parameter \"{name}\" ({least} .. {most})");
+        EngineError::new(SqlState::InvalidParameterValue, message)
     }
 
     /// `value` in the form in which it is kept and shown.
@@ -100,9 +133,30 @@ impl Definition {
                         "extra_float_digits below 1 is not supported: floats are always shown exactly",
                     ))
                 }
-                Ok(_) => Err(invalid().with_detail(format!("It must be between {least} and {most}."))),
+                Ok(number) => Err(self.outside(&number.to_string(), (least, most))),
                 Err(_) => Err(invalid()),
             },
+            Domain::Real(least, most) => match trimmed.parse::<f64>() {
+                Ok(number) if (least..=most).contains(&number) => Ok(number.to_string()),
+                Ok(number) if most == f64::MAX => Err(self.outside(&number.to_string(), (least, "1.79769e+308"))),
+                Ok(number) => Err(self.outside(&number.to_string(), (least, most))),
+                Err(_) => Err(invalid()),
+            },
+            Domain::Memory(unit_kib, [least, most]) => {
+                let units = memory_units(trimmed, unit_kib).ok_or_else(|| {
+                    if !trimmed.starts_with(|c: char| c.is_ascii_digit()) {
+                        return invalid();
+                    }
+                    invalid().with_hint("Valid units for this parameter are \"B\", \"kB\", \"MB\", \"GB\", and \"TB\".")
+                })?;
+                match (least..=most).contains(&units) {
+                    true => Ok(canonical_memory(units * unit_kib)),
+                    false => {
+                        let unit = if unit_kib == 1 { "kB".to_owned() } else { format!("{unit_kib}kB") };
+                        Err(self.outside(&format!("{units} {unit}"), (least, most)))
+                    }
+                }
+            }
             Domain::MillisecondsOrNone if trimmed == "-1" => Ok(trimmed.to_owned()),
             Domain::Milliseconds | Domain::MillisecondsOrNone => {
                 milliseconds(trimmed).map(canonical_milliseconds).ok_or_else(invalid)
@@ -127,6 +181,33 @@ impl Definition {
                 .map(|policy| policy.to_string())
                 .map_err(|_| invalid().with_hint("Available values: normal, attach, elevator, relevance.")),
         }
+    }
+}
+
+/// `64`, `64kB`, `1.5 GB`: in units of so many kB, rounded (`parse_int`).
+fn memory_units(text: &str, unit_kib: i64) -> Option<i64> {
+    let end = text.find(|c: char| !c.is_ascii_digit() && !['.', '-', '+'].contains(&c)).unwrap_or(text.len());
+    let (number, unit) = (text[..end].parse::<f64>().ok()?, text[end..].trim());
+    let kib = match unit {
+        "" => unit_kib as f64,
+        "B" => 1.0 / 1024.0,
+        "kB" => 1.0,
+        "MB" => 1024.0,
+        "GB" => 1_048_576.0,
+        "TB" => 1_073_741_824.0,
+        _ => return None,
+    };
+    let units = (number * kib / unit_kib as f64).round_ties_even();
+    (units.abs() <= i32::MAX.into()).then_some(units as i64)
+}
+
+/// So many kB with the largest unit that divides them, as PostgreSQL shows them.
+fn canonical_memory(kib: i64) -> String {
+    let units = [(1 << 30, "TB"), (1 << 20, "GB"), (1 << 10, "MB")];
+    match units.iter().find(|(factor, _)| kib != 0 && kib % factor == 0) {
+        Some((factor, unit)) => format!("{}{unit}", kib / factor),
+        None if kib == 0 => "0".to_owned(),
+        None => format!("{kib}kB"),
     }
 }
 
@@ -197,6 +278,11 @@ mod tests {
             ("application_name", " psql ", " psql "),
             ("search_path", " \"a b\" ,c", " \"a b\" ,c"),
             ("search_path", "", ""),
+            ("work_mem", "65536", "64MB"),
+            ("work_mem", "1.5 GB", "1536MB"),
+            ("WORK_MEM", "100kB", "100kB"),
+            ("effective_cache_size", "3", "24kB"),
+            ("random_page_cost", "1.10", "1.1"),
         ] {
             assert_eq!(definition(name).unwrap().canonical(value).unwrap(), canonical, "{name} = {value}");
         }
@@ -218,6 +304,11 @@ mod tests {
             ("braid.scan_policy", "best", "22023"),
             ("search_path", "a b", "22023"),
             ("search_path", "a,", "22023"),
+            ("work_mem", "63", "22023"),
+            ("work_mem", "1 XB", "22023"),
+            ("work_mem", "3TB", "22023"),
+            ("seq_page_cost", "-1", "22023"),
+            ("session_replication_role", "replica", "22023"),
             ("server_version", "16", "55P02"),
             ("standard_conforming_strings", "off", "22023"),
         ] {

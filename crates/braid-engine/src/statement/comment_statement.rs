@@ -234,7 +234,7 @@ mod tests {
             ("foreign table t", "Relation(ForeignTable"),
             ("column s.t.a", "Column("),
             ("constraint c on t", "Constraint("),
-            ("constraint c on domain d", "Domain("),
+            ("constraint c on domain d", "DomainConstraint("),
             ("trigger r on s.t", "OfTable(\"trigger\""),
             ("type mood[]", "Type("),
             ("foreign data wrapper w", "Absent(\"foreign-data wrapper\""),

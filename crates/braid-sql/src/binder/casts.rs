@@ -9,7 +9,7 @@ use crate::functions::text_input::read_text;
 use crate::pg_catalog::{CastContext, FunctionId, TypeId, TypeKind, pg_catalog};
 use crate::resolution::{Pathway, coercion_pathway, length_coercion};
 use crate::types::type_names::type_name;
-use crate::values::Value;
+use crate::values::{ArrayValue, Value};
 use crate::{SqlError, SqlState, SqlType};
 
 impl Binder<'_> {
@@ -95,6 +95,11 @@ impl Binder<'_> {
             return Ok(Expression::of(literal.clone(), target.id));
         }
         let entry = pg_catalog().type_entry(target.id);
+        // An array of nothing has no records to be read.
+        if target.id == TypeId::RECORD_ARRAY && matches!(literal, Value::Text(text) if text.trim() == "{}") {
+            let empty = ArrayValue::of(TypeId::RECORD, Vec::new());
+            return Ok(Expression::constant(Value::Array(empty.into()), read_type));
+        }
         if target.id == TypeId::RECORD {
             return Err(SqlError::unsupported("input of anonymous composite types is not implemented"));
         }

@@ -118,6 +118,10 @@ impl Dialect for SqlDialect {
         *word != Keyword::ON && !words::needs_as(*word) && self.inner.is_column_alias(word, parser)
     }
 
+    fn is_table_alias(&self, word: &Keyword, parser: &mut Parser<'_>) -> bool {
+        words::may_name_tables(*word) || self.inner.is_table_alias(word, parser)
+    }
+
     fn supports_named_fn_args_with_assignment_operator(&self) -> bool {
         true
     }

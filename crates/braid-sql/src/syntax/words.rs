@@ -100,6 +100,39 @@ fn words_of(text: &'static str) -> Vec<&'static str> {
     text.split_whitespace().collect()
 }
 
+/// Words that begin clauses of other dialects, and are ordinary names of tables in PostgreSQL.
+const CLAUSES_OF_OTHERS: &[Keyword] = &[
+    Keyword::ANTI,
+    Keyword::ASOF,
+    Keyword::CLUSTER,
+    Keyword::CONNECT,
+    Keyword::DISTRIBUTE,
+    Keyword::EXPLAIN,
+    Keyword::FORMAT,
+    Keyword::GLOBAL,
+    Keyword::MATCH_CONDITION,
+    Keyword::MATCH_RECOGNIZE,
+    Keyword::OPEN,
+    Keyword::OUTPUT,
+    Keyword::PARTITION,
+    Keyword::PIVOT,
+    Keyword::PREWHERE,
+    Keyword::QUALIFY,
+    Keyword::SAMPLE,
+    Keyword::SEMI,
+    Keyword::SETTINGS,
+    Keyword::SORT,
+    Keyword::START,
+    Keyword::TOP,
+    Keyword::UNPIVOT,
+    Keyword::VIEW,
+];
+
+/// Whether a word that sqlparser reserves may be the alias of a table without AS.
+pub(super) fn may_name_tables(word: Keyword) -> bool {
+    CLAUSES_OF_OTHERS.contains(&word)
+}
+
 /// Whether a word names a column only after AS.
 pub(super) fn needs_as(word: Keyword) -> bool {
     NAMES_AFTER_AS.contains(&word)

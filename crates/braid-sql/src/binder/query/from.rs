@@ -17,6 +17,7 @@ use crate::binder::{Binder, fold, truth};
 use crate::expression::{Expression, Node};
 use crate::pg_catalog::TypeId;
 use crate::relation::{ColumnId, Expansion, JoinKind, Output, Query, Relation, SetFunctionCall, TableScan};
+use crate::search_path::SYSTEM_SCHEMA;
 use crate::syntax::{is_no_table_name, is_rows_from, is_unnamed, join_name};
 use crate::tables::{NamedColumn, ROW_IDS, is_common_rows, row_ids_name, schema_of_identified_table};
 use crate::values::Value;
@@ -433,6 +434,11 @@ impl Binder<'_> {
             let first = first.ok_or_else(|| SqlError::new(SqlState::SyntaxError, "ROWS FROM needs a function"))?;
             return self.expanded(functions, first, with_ordinality, alias);
         }
+        if let Some((view, function)) = view_of_function(name).filter(|_| arguments.is_empty() && !with_ordinality) {
+            let view = ObjectName::from(vec![Ident::new(SYSTEM_SCHEMA), Ident::new(view)]);
+            let own = TableAlias { explicit: true, name: Ident::new(function), columns: Vec::new(), at: None };
+            return self.table(&view, Some(alias.unwrap_or(&own)), scope);
+        }
         let (definitions, plain) = match alias {
             Some(alias) if alias.columns.iter().any(|column| column.data_type.is_some()) => {
                 let untyped = |column: &TableAliasColumnDef| TableAliasColumnDef { data_type: None, ..column.clone() };
@@ -601,4 +607,19 @@ fn paired(kind: JoinKind, left: FromItem, right: FromItem, condition: Expression
 /// The condition of a cross join.
 fn always() -> Expression {
     Expression::of(Value::Bool(true), TypeId::BOOL)
+}
+
+/// The view over a function of the system without arguments that is computed by what the view lists, and the function's name.
+fn view_of_function(name: &ObjectName) -> Option<(&'static str, &'static str)> {
+    let parts: Option<Vec<String>> = name.0.iter().map(|part| part.as_ident().map(fold)).collect();
+    let parts = parts?;
+    let function = match &parts[..] {
+        [function] => function,
+        [schema, function] if schema == SYSTEM_SCHEMA => function,
+        _ => return None,
+    };
+    match function.as_str() {
+        "pg_show_all_settings" => Some(("pg_settings", "pg_show_all_settings")),
+        _ => None,
+    }
 }
