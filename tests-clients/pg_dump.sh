@@ -8,6 +8,11 @@ trap 'rm -rf "$work"' EXIT
 psql -X -q -v ON_ERROR_STOP=1 >/dev/null <<'SQL'
 create schema app;
 create type mood as enum ('sad', 'ok', 'happy');
+create domain amount as numeric(10,2) default 1 not null check (value >= 0);
+create domain any_mood as mood default 'ok';
+comment on domain amount is 'what is paid';
+create domain a_little as amount check (value < 100);
+alter domain a_little add constraint even check (value % 2 = 0) not valid;
 create table app.customer(
     id serial primary key, name text not null default 'x', mood mood, n numeric(10,2) check (n > 0),
     t timestamptz default now(), tags text[]);
@@ -17,6 +22,8 @@ create table app.orders(
     id bigint generated always as identity primary key, customer int references app.customer on delete cascade,
     total numeric(12,2), twice numeric(14,2) generated always as (total * 2) stored, note varchar(20) unique);
 create index orders_total on app.orders(total, note);
+create table app.paid(first amount, second a_little, how any_mood);
+insert into app.paid values (1, 2, default), (default, 4, 'sad');
 create sequence app.free start 5 increment 2;
 create view big as select id, total from app.orders where total > 10;
 create materialized view summary as select customer, sum(total) as total from app.orders group by customer;

@@ -60,7 +60,8 @@ const INDEX_DEFINITION: &str = concat!(
             FROM pg_catalog.pg_attribute keyed
             WHERE keyed.attrelid = named.oid AND keyed.attnum > indexed.indnkeyatts), '')
             || CASE WHEN indexed.indnullsnotdistinct THEN ' NULLS NOT DISTINCT' ELSE '' END
-            || coalesce(' WHERE (' || CAST(indexed.indpred AS text) || ')', ''))
+            || coalesce(CASE WHEN called.a3 THEN ' WHERE ' || CAST(indexed.indpred AS text)
+                ELSE ' WHERE (' || CAST(indexed.indpred AS text) || ')' END, ''))
         FROM pg_catalog.pg_index indexed
         JOIN pg_catalog.pg_class named ON named.oid = indexed.indexrelid
         JOIN pg_catalog.pg_class base ON base.oid = indexed.indrelid
@@ -235,10 +236,15 @@ const FUNCTIONS: &[CatalogFunction] = &[
     function("pg_get_indexdef", &["oid"], "pg_get_indexdef(called.a1, 0, false)"),
     function("pg_get_indexdef", &["oid", "integer", "boolean"], INDEX_DEFINITION),
     function("pg_get_constraintdef", &["oid"], CONSTRAINT_DEFINITION),
+    // Without the parentheses that PostgreSQL puts around all conditions otherwise.
     function(
         "pg_get_constraintdef",
         &["oid", "boolean"],
-        "CASE WHEN called.a2 IS NOT NULL THEN pg_get_constraintdef(called.a1) END",
+        "CASE WHEN called.a2 THEN coalesce((SELECT 'CHECK (' || CAST(keys.conbin AS text) || ')'
+                || CASE WHEN keys.convalidated THEN '' ELSE ' NOT VALID' END
+                FROM pg_catalog.pg_constraint keys WHERE keys.oid = called.a1 AND keys.contype = 'c'),
+            pg_get_constraintdef(called.a1))
+            WHEN NOT called.a2 THEN pg_get_constraintdef(called.a1) END",
     ),
     function("pg_get_viewdef", &["oid"], VIEW_DEFINITION),
     function(

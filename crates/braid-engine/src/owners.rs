@@ -7,7 +7,7 @@ use braid_storage::{AccessEntry, AccessObject, Catalog, CommentSubject, Privileg
 use sqlparser::ast::Ident;
 
 use crate::access::AccessCheck;
-use crate::comments::{check_object, subject_of};
+use crate::comments::subject_of;
 use crate::named_roles::{check_may_give_to, role_of};
 use crate::names::fold;
 use crate::notices::Notice;
@@ -138,7 +138,6 @@ fn written_name(object: &CommentObject) -> String {
 /// What is meant.
 fn find(context: &StatementContext, view: &Catalog, object: &CommentObject) -> Result<CommentSubject, EngineError> {
     let CommentObject::Relation(CommentedRelation::Table, name) = object else {
-        check_object(context, object)?;
         return subject_of(context, view, object);
     };
     let mut first = None;

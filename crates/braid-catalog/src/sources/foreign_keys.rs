@@ -11,7 +11,8 @@ use super::keys::all_keys;
 use crate::column_types::sql_type_of;
 use crate::named_row::{NamedRow, letter, oid, small, text, yes};
 use crate::object_ids::{
-    CLASS_CATALOG_ID, CONSTRAINT_CATALOG_ID, key_constraint_id, key_index_id, schema_object_id, table_object_id,
+    CLASS_CATALOG_ID, CONSTRAINT_CATALOG_ID, check_constraint_id, key_constraint_id, key_index_id, schema_object_id,
+    table_object_id,
 };
 
 /// The foreign keys of all tables.
@@ -124,6 +125,15 @@ pub(super) fn dependencies(catalog: &Catalog) -> Vec<NamedRow> {
         rows.push(dependency(index, (CONSTRAINT_CATALOG_ID, constraint, 0), b'i'));
     }
     for def in catalog.tables().map(|table| &*table.def) {
+        for (at, check) in def.checks.iter().enumerate() {
+            let constraint = (CONSTRAINT_CATALOG_ID, check_constraint_id(def.id, at));
+            // As a part of the table, and as an expression over its columns.
+            of_columns(&mut rows, constraint, def.id, &check.columns, b'a');
+            of_columns(&mut rows, constraint, def.id, &check.columns, b'n');
+            if check.columns.is_empty() {
+                rows.push(dependency(constraint, (CLASS_CATALOG_ID, table_object_id(def.id), 0), b'a'));
+            }
+        }
         for key in &def.foreign_keys {
             let Some(referenced) = catalog.by_id(key.referenced) else { continue };
             let constraint = (CONSTRAINT_CATALOG_ID, key_constraint_id(key.id));

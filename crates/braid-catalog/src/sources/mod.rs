@@ -61,7 +61,8 @@ pub(crate) fn rows(relation: &str, catalog: &Catalog, facts: &dyn ServerFacts) -
         "pg_sequence" => sequences::sequences(catalog),
         "pg_depend" => {
             let of_constraints = foreign_keys::dependencies(catalog);
-            [sequences::dependencies(catalog), views::dependencies(catalog), of_constraints].concat()
+            let of_types = dependencies::on_types(catalog);
+            [sequences::dependencies(catalog), views::dependencies(catalog), of_constraints, of_types].concat()
         }
         "pg_init_privs" => initial_privileges::initial_privileges(facts),
         "pg_type" => types::types(catalog, facts),

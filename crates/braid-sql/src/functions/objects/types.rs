@@ -35,7 +35,7 @@ fn type_of_oid(number: u32, call: &Call<'_>) -> Option<TypeId> {
 /// The schema that the name of a type needs; `None` if the type is found without one.
 fn schema_to_show(id: TypeId, call: &Call<'_>) -> Result<Option<&'static str>, SqlError> {
     let element = pg_catalog().element_of_array(id).unwrap_or(id);
-    if element.enum_type().is_none() {
+    if element.enum_type().is_none() && element.domain().is_none() {
         return Ok(None);
     }
     let is_found = objects(call)?.type_id(None, pg_catalog().type_entry(element).name) == Some(element);
