@@ -225,7 +225,7 @@ public class JdbcClient {
             fails("42P01", () -> statement.executeQuery("select * from nowhere"));
             fails("42601", () -> statement.executeQuery("selec 1"));
             fails("23502", () -> statement.executeUpdate("insert into things (id) values (null)"));
-            fails("0A000", () -> statement.executeUpdate("create domain d as integer"));
+            fails("0A000", () -> statement.executeUpdate("create trigger t before insert on things for each row execute function f()"));
             connection.setAutoCommit(false);
             fails("22012", () -> statement.executeQuery("select 1 / 0"));
             fails("25P02", () -> statement.executeQuery("select 1"));
