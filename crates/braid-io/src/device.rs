@@ -14,6 +14,7 @@
 
 use std::path::Path;
 
+use futures::executor::block_on;
 use futures::future::BoxFuture;
 
 use crate::aligned_buffer::AlignedBuffer;
@@ -26,6 +27,15 @@ use crate::trace::IoTrace;
 
 /// The future of one request: boxed, so that what is awaited in upper crates does not grow with the device.
 pub type IoFuture<T> = BoxFuture<'static, Result<T, IoError>>;
+
+/// What of a durable write failed.
+#[derive(Debug)]
+pub enum DurableWriteError {
+    /// The write: any part of the range may have been written.
+    NotWritten(IoError),
+    /// The sync: whether the range is durable is unknown.
+    NotSynced(IoError),
+}
 
 /// A disk, or a directory on one.
 pub trait Device: Send + Sync + 'static {
@@ -47,6 +57,21 @@ pub trait Device: Send + Sync + 'static {
     /// durable only after [`Device::sync_directory`]. A failed sync must not be retried: the kernel may have given up the
     /// data and report success next time.
     fn sync(&self, file: &FileHandle) -> IoFuture<()>;
+
+    /// Writes the whole buffer at `offset` and makes every completed write of the file durable, on the calling thread. For a thread with
+    /// nothing else to do meanwhile, such as that of a log: [`Device::write`] and [`Device::sync`] may each wake two other threads.
+    ///
+    /// Panics as [`Device::write`] does.
+    fn write_durably(
+        &self,
+        file: &FileHandle,
+        offset: u64,
+        buffer: AlignedBuffer,
+        reason: IoReason,
+    ) -> Result<(), DurableWriteError> {
+        block_on(self.write(file, offset, buffer, reason)).map_err(DurableWriteError::NotWritten)?;
+        block_on(self.sync(file)).map_err(DurableWriteError::NotSynced)
+    }
 
     /// What the device is made of, such as `io_uring+O_DIRECT`.
     fn name(&self) -> &'static str;

@@ -53,7 +53,7 @@ mod transfer;
 
 pub use aligned_buffer::AlignedBuffer;
 pub use descriptor_limit::{DescriptorLimit, raise_descriptor_limit};
-pub use device::{Device, IoFuture};
+pub use device::{Device, DurableWriteError, IoFuture};
 pub use error::{IoError, IoOperation, is_space_used_up};
 #[cfg(any(test, feature = "testing"))]
 pub use faults::{Fault, FaultDevice, OperationCounts, ReadLatency};

@@ -11,11 +11,12 @@ use std::thread::{self, JoinHandle};
 
 use braid_base::{Clock, SEGMENT_ALIGN_BYTES};
 use futures::FutureExt;
+use futures::executor::block_on;
 use futures::future;
 use tokio::sync::{Semaphore, oneshot};
 
 use crate::aligned_buffer::AlignedBuffer;
-use crate::device::{Device, IoFuture};
+use crate::device::{Device, DurableWriteError, IoFuture};
 use crate::error::{IoError, IoOperation};
 use crate::file_handle::{FileHandle, OpenMode};
 use crate::io_reason::IoReason;
@@ -145,6 +146,28 @@ impl<E: Executor> Device for QueuedDevice<E> {
         .boxed()
     }
 
+    fn write_durably(
+        &self,
+        file: &FileHandle,
+        offset: u64,
+        buffer: AlignedBuffer,
+        reason: IoReason,
+    ) -> Result<(), DurableWriteError> {
+        let len = buffer.len();
+        check_range(IoOperation::Write, file, offset, len, reason).map_err(DurableWriteError::NotWritten)?;
+        let in_flight = || block_on(self.core.enter());
+        if len > 0 {
+            let in_flight = in_flight();
+            self.core.trace.record(file, offset, len, reason, TraceKind::Write);
+            let (reply, result) = oneshot::channel();
+            Request::write(file.clone(), offset, buffer, reason, in_flight, reply).execute();
+            executed(result).map_err(DurableWriteError::NotWritten)?;
+        }
+        let (reply, result) = oneshot::channel();
+        Request::sync(file.clone(), in_flight(), reply).execute();
+        executed(result).map_err(DurableWriteError::NotSynced)
+    }
+
     fn name(&self) -> &'static str {
         self.name
     }
@@ -156,6 +179,11 @@ impl<E: Executor> Device for QueuedDevice<E> {
     fn trace(&self) -> &IoTrace {
         &self.core.trace
     }
+}
+
+/// The result of a request that was executed on this thread.
+fn executed(mut result: oneshot::Receiver<Result<(), IoError>>) -> Result<(), IoError> {
+    result.try_recv().expect("a request that was executed has replied")
 }
 
 /// Misalignment is a bug of the caller, an offset beyond what files can have may come from a damaged file.

@@ -6,6 +6,7 @@
 
 use std::io;
 use std::mem;
+use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
 use tokio::sync::oneshot;
@@ -16,6 +17,7 @@ use crate::error::{IoError, IoOperation};
 use crate::file_handle::FileHandle;
 use crate::io_reason::IoReason;
 use crate::statistics::InFlight;
+use crate::syscalls;
 use crate::transfer::{Direction, Step, Transfer};
 
 /// Where the result of a request goes.
@@ -115,6 +117,21 @@ impl Request {
             }
         }
         None
+    }
+
+    /// Executes the request to its end with blocking calls.
+    pub(crate) fn execute(self) {
+        let mut unfinished = Some(self);
+        while let Some(mut request) = unfinished {
+            let file = request.file().clone();
+            let answer = match request.ask() {
+                Ask::Read { memory, start, len, offset } => syscalls::read_at(file.file(), offset, memory, start, len),
+                Ask::Write { bytes, offset } => file.file().write_at(bytes, offset),
+                Ask::Sync => file.file().sync_data().map(|()| 0),
+            };
+            drop(file);
+            unfinished = request.advance(answer);
+        }
     }
 
     /// Ends the request without freeing the memory, for when the kernel may still be using it and waiting is impossible.

@@ -2,14 +2,12 @@
 //! and filesystem. The disk sees a queue no deeper than there are threads, and each request costs two thread switches.
 
 use std::io;
-use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
 use crate::queued_device::{Executor, join_unless_current};
-use crate::request::{Ask, Request};
+use crate::request::Request;
 use crate::submission_queue::SubmissionQueue;
-use crate::syscalls;
 
 /// The threads; dropping it waits for the requests that are queued or running.
 pub(crate) struct ThreadPool {
@@ -48,21 +46,7 @@ impl Drop for ThreadPool {
 fn run(queue: &SubmissionQueue) {
     while let Some(request) = queue.pop() {
         if !request.is_abandoned() {
-            execute(request);
+            request.execute();
         }
-    }
-}
-
-fn execute(request: Request) {
-    let mut unfinished = Some(request);
-    while let Some(mut request) = unfinished {
-        let file = request.file().clone();
-        let answer = match request.ask() {
-            Ask::Read { memory, start, len, offset } => syscalls::read_at(file.file(), offset, memory, start, len),
-            Ask::Write { bytes, offset } => file.file().write_at(bytes, offset),
-            Ask::Sync => file.file().sync_data().map(|()| 0),
-        };
-        drop(file);
-        unfinished = request.advance(answer);
     }
 }

@@ -4,7 +4,10 @@ use std::fs;
 use std::panic::AssertUnwindSafe;
 
 use braid_base::{Random, SeededRandom};
-use braid_io::{AlignedBuffer, DeviceOptions, IoError, IoOperation, IoReason, OpenMode, open_device};
+use braid_io::{
+    AlignedBuffer, Device, DeviceOptions, DurableWriteError, Fault, FaultDevice, FileHandle, IoError, IoOperation,
+    IoReason, OpenMode, open_device,
+};
 use braid_testing::cases;
 use futures::FutureExt;
 use futures::future::{join_all, try_join_all};
@@ -187,5 +190,34 @@ fn requests_need_no_particular_runtime() {
         for (index, result) in results.into_iter().enumerate() {
             assert_eq!(result.unwrap().as_slice(), block(0, index as u64));
         }
+    });
+}
+
+#[test]
+fn a_durable_write_is_there_and_its_failures_are_told_apart() {
+    on_every_device(1, async |device, dir| {
+        let file = device.open(&dir.join("log"), OpenMode::Create).unwrap();
+        let write = |device: &dyn Device, file: &FileHandle, index: u64| {
+            let buffer = AlignedBuffer::from_slice(&block(3, index));
+            device.write_durably(file, index * BLOCK as u64, buffer, IoReason::Catalog)
+        };
+        // It blocks, as on the thread of a log.
+        std::thread::scope(|scope| {
+            scope.spawn(|| (0..4).for_each(|index| write(&*device, &file, index).unwrap())).join().unwrap();
+        });
+        for index in 0..4 {
+            let read = device.read(&file, index * BLOCK as u64, BLOCK, IoReason::Check).await.unwrap();
+            assert_eq!(read.as_slice(), block(3, index));
+        }
+        let (before, unwritable) = (device.stats(), device.open(&dir.join("log"), OpenMode::Read).unwrap());
+        assert_eq!((before.queue_depth_now, before.failures), (0, 0));
+        let failed = std::thread::scope(|scope| scope.spawn(|| write(&*device, &unwritable, 0)).join().unwrap());
+        assert!(matches!(failed, Err(DurableWriteError::NotWritten(_))), "{failed:?}");
+        assert_eq!((device.stats().queue_depth_now, device.stats().failures), (0, 1));
+        let faults = FaultDevice::new(device);
+        let file = faults.open(&dir.join("other"), OpenMode::Create).unwrap();
+        faults.inject(Fault::Fail { operation: Some(IoOperation::Sync), file: None, nth: 1, errno: 5 });
+        let failed = std::thread::scope(|scope| scope.spawn(|| write(&*faults, &file, 0)).join().unwrap());
+        assert!(matches!(failed, Err(DurableWriteError::NotSynced(_))), "{failed:?}");
     });
 }

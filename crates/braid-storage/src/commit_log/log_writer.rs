@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use braid_base::SEGMENT_ALIGN_BYTES;
-use braid_io::{AlignedBuffer, Device, FileHandle, IoError, IoReason};
+use braid_io::{AlignedBuffer, Device, DurableWriteError, FileHandle, IoError, IoReason};
 use futures::executor::block_on;
 
 use super::recovery::LogEnd;
@@ -64,15 +64,19 @@ impl LogWriter {
         let end = self.end + batch.len() as u64;
         let handle = self.extended_to(end + SEGMENT_ALIGN_BYTES as u64).map_err(AppendError::NotWritten)?;
         let length = batch.len();
-        if let Err(error) = block_on(self.device.write(&handle, self.end, batch, IoReason::Catalog)) {
-            // A disk that is full may refuse the zeros too.
-            let is_clean =
-                self.is_zero(&handle, self.end, length) || self.write_zeros(&handle, self.end, length).is_ok();
-            return Err(if is_clean { AppendError::NotWritten(error) } else { AppendError::Uncertain(error) });
+        match self.device.write_durably(&handle, self.end, batch, IoReason::Catalog) {
+            Ok(()) => {
+                self.end = end;
+                Ok(())
+            }
+            Err(DurableWriteError::NotWritten(error)) => {
+                // A disk that is full may refuse the zeros too.
+                let is_clean =
+                    self.is_zero(&handle, self.end, length) || self.write_zeros(&handle, self.end, length).is_ok();
+                Err(if is_clean { AppendError::NotWritten(error) } else { AppendError::Uncertain(error) })
+            }
+            Err(DurableWriteError::NotSynced(error)) => Err(AppendError::Uncertain(error)),
         }
-        block_on(self.device.sync(&handle)).map_err(AppendError::Uncertain)?;
-        self.end = end;
-        Ok(())
     }
 
     /// Overwrites what follows the end with zeros, durably: the sectors of an incomplete batch.
