@@ -3,11 +3,11 @@
 
     BRAID=target/release/braid writes.py [--seconds 4]
 
-Each figure is of a fresh table. Both servers sync before they answer. Afterwards sums are checked: no update is lost.
+Each figure is of a fresh table. Statements of clients are sent by pgbench, batches and blocks by psycopg. Both servers sync before they answer. Afterwards sums are checked: no update is lost.
 """
-import argparse, contextlib, tempfile, threading, time
+import argparse, contextlib, re, subprocess, tempfile, time
 import psycopg
-from postgres_cluster import PostgresCluster
+from postgres_cluster import PostgresCluster, program
 from regression_sql import braid_server
 
 BATCH, BLOCK = 5000, 2000
@@ -24,19 +24,17 @@ class Peer:
         return psycopg.connect(self.dsn, autocommit=True)
 
     def rate(self, clients, statement):
-        """Statements a second of so many clients, each with its number as the parameter, and how many there were."""
-        counts = [0] * clients
-
-        def work(client):
-            connection, start = self.connect(), time.perf_counter()
-            while time.perf_counter() - start < self.seconds:
-                connection.execute(statement, (client,))
-                counts[client] += 1
-
-        threads = [threading.Thread(target=work, args=(client,)) for client in range(clients)]
-        [thread.start() for thread in threads]
-        [thread.join() for thread in threads]
-        return sum(counts) / self.seconds, sum(counts)
+        """Statements a second of so many clients of pgbench, prepared, and how many there were. `:client_id` is a client's number."""
+        with tempfile.NamedTemporaryFile("w", suffix=".sql") as script:
+            script.write(statement + ";\n")
+            script.flush()
+            address = psycopg.conninfo.conninfo_to_dict(self.dsn)
+            command = [program("pgbench"), "-n", "-M", "prepared", "-f", script.name, "-T", str(self.seconds), "-c", str(clients),
+                       "-j", str(min(clients, 2)), "-h", address["host"], "-p", address["port"], "-U", address["user"],
+                       address["dbname"]]
+            printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+        rate = re.search(r"tps = ([\d.]+) \(without", printed)[1]
+        return float(rate), int(re.search(r"actually processed: (\d+)", printed)[1])
 
     def fresh(self, rows=0):
         self.connection.execute("drop table if exists t")
@@ -51,13 +49,13 @@ class Peer:
     def figures(self):
         for clients in (1, CLIENTS):
             self.fresh()
-            yield f"INSERT of one row, {clients} clients", self.rate(clients, "insert into t values (%s, 1)")[0]
+            yield f"INSERT of one row, {clients} clients", self.rate(clients, "insert into t values (:client_id, 1)")[0]
         for clients in (1, CLIENTS):
             self.keyed()
-            statement = "insert into k (b) values (%s)"
+            statement = "insert into k (b) values (:client_id)"
             yield f"INSERT of one row with a key, {clients} clients", self.rate(clients, statement)[0]
         self.keyed(KEYED)
-        row = f"%s + (random() * {KEYED // CLIENTS - 1})::int * {CLIENTS}"
+        row = f":client_id + (random() * {KEYED // CLIENTS - 1})::int * {CLIENTS}"
         upsert = f"insert into k values ({row}, 1) on conflict (a) do update set b = k.b + 1"
         updates = 0
         for clients in (1, CLIENTS):
@@ -81,7 +79,7 @@ class Peer:
             yield f"INSERTs in a block of {BLOCK}", BLOCK / (time.perf_counter() - start)
         for clients, rows in ((1, 100_000), (CLIENTS, CLIENTS)):
             self.fresh(rows)
-            rate, count = self.rate(clients, "update t set b = b + 1 where a = %s")
+            rate, count = self.rate(clients, "update t set b = b + 1 where a = :client_id")
             (total,) = self.connection.execute("select sum(b) from t").fetchone()
             assert total == count, f"{total} of {count} updates are there"
             yield f"UPDATE of one of {rows} rows, {clients} clients", rate
@@ -89,7 +87,7 @@ class Peer:
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--seconds", type=float, default=4)
+    parser.add_argument("--seconds", type=int, default=4)
     arguments = parser.parse_args()
     with contextlib.ExitStack() as stack:
         directory = stack.enter_context(tempfile.TemporaryDirectory())

@@ -26,6 +26,7 @@
 
 use std::f64::consts::LN_2;
 use std::fmt;
+use std::sync::{Arc, OnceLock};
 
 use crate::checksum;
 
@@ -98,10 +99,15 @@ impl DistinctSketch {
         }
     }
 
+    /// Whether uniting this sketch with another changes nothing.
+    fn contains(&self, other: &Self) -> bool {
+        self.registers.iter().zip(other.registers.iter()).all(|(rank, other)| rank >= other)
+    }
+
     /// The sketch that makes `before` this one when it is united with it; `None` if this one has forgotten something.
     pub(crate) fn difference(&self, before: &Self) -> Option<Self> {
         let pairs = || self.registers.iter().zip(before.registers.iter());
-        if pairs().any(|(rank, before)| rank < before) {
+        if !self.contains(before) {
             return None;
         }
         let mut new = Self::empty();
@@ -170,27 +176,48 @@ impl fmt::Debug for DistinctSketch {
     }
 }
 
-/// The sketch of a column, and the estimate it gives, which planning asks for more often than rows are added.
-#[derive(Clone, Debug, PartialEq)]
+/// The sketch of a column, and the estimate it gives, which planning asks for more often than rows are added. The estimate is made when
+/// it is first asked for: many a commit adds a row that no query was planned between. Clones share both.
+#[derive(Clone, Debug)]
 pub struct DistinctCount {
+    estimated: Arc<Estimated>,
+}
+
+#[derive(Debug)]
+struct Estimated {
     sketch: DistinctSketch,
-    estimate: f64,
+    estimate: OnceLock<f64>,
+}
+
+impl PartialEq for DistinctCount {
+    fn eq(&self, other: &Self) -> bool {
+        self.sketch() == other.sketch()
+    }
 }
 
 impl DistinctCount {
     /// What `sketch` says.
     pub fn new(sketch: DistinctSketch) -> Self {
-        Self { estimate: sketch.estimate(), sketch }
+        Self { estimated: Arc::new(Estimated { sketch, estimate: OnceLock::new() }) }
     }
 
     /// About how many different values the column has; 0 only if all are null.
     pub fn estimate(&self) -> f64 {
-        self.estimate
+        *self.estimated.estimate.get_or_init(|| self.estimated.sketch.estimate())
     }
 
     /// The sketch.
     pub fn sketch(&self) -> &DistinctSketch {
-        &self.sketch
+        &self.estimated.sketch
+    }
+
+    /// Puts in what another sketch has. Clones stay as they were.
+    pub(crate) fn unite(&mut self, other: &DistinctSketch) {
+        if !self.sketch().contains(other) {
+            let mut united = self.sketch().clone();
+            united.unite(other);
+            *self = Self::new(united);
+        }
     }
 }
 

@@ -10,11 +10,11 @@ use arrow::compute::concat;
 use arrow::record_batch::RecordBatch;
 use braid_catalog::column_types::sql_type_of;
 use braid_exec::MemoryBudget;
-use braid_sql::SqlType;
 use braid_sql::pg_catalog::TypeId;
 use braid_sql::types::type_names::format_type;
+use braid_sql::{SqlType, Value as SqlValue};
 use braid_storage::{ColumnDef, ColumnType, TableDef};
-use sqlparser::ast::{Expr, UnaryOperator, Value, Values};
+use sqlparser::ast::{Expr, UnaryOperator, Value, ValueWithSpan, Values};
 
 use super::assignment::Assignment;
 use super::defaults::DomainDefaults;
@@ -22,6 +22,7 @@ use crate::bound_parameters::BoundParameters;
 use crate::front_end::{Assigned, AssignedExpression};
 use crate::input::ColumnInput;
 use crate::input::numbers::parse_numeric;
+use crate::sent_columns::arrow_columns::array_of;
 use crate::statement_context::StatementContext;
 use crate::{EngineError, SqlState};
 
@@ -108,12 +109,27 @@ impl ValueRows<'_> {
         if is_default(expr) {
             return Ok(None);
         }
+        if let Some(value) = self.parameter_as_it_is(expr, column) {
+            return Ok(Some(Cell::Computed(array_of(value, &column.column_type.arrow())?)));
+        }
         match AssignedExpression::bind(context, budget, self.text, expr, self.params, column, Assigned::Value) {
             Ok(bound) if bound.may_take_long() => Ok(None),
             Ok(bound) => Ok(Some(Cell::Bound(Box::new(bound)))),
             Err(error) if error.state() == SqlState::FeatureNotSupported => Ok(None),
             Err(error) => Err(error),
         }
+    }
+
+    /// The value of a parameter that has the very type of its column, one of a fixed width: nothing has to be cast or counted.
+    fn parameter_as_it_is(&self, expr: &Expr, column: &ColumnDef) -> Option<&SqlValue> {
+        use ColumnType::{BigInt, Boolean, Double, Integer, Real, SmallInt};
+        if !matches!(column.column_type, Boolean | SmallInt | Integer | BigInt | Real | Double) {
+            return None;
+        }
+        let Expr::Value(ValueWithSpan { value: Value::Placeholder(written), .. }) = expr else { return None };
+        let at = written.strip_prefix('$')?.parse::<usize>().ok()?.checked_sub(1)?;
+        let is_as_it_is = *self.params.types().get(at)? == sql_type_of(column.column_type);
+        if is_as_it_is { self.params.values().get(at) } else { None }
     }
 
     fn cell<'a>(expr: &'a Expr) -> Option<Cell<'a>> {

@@ -159,7 +159,7 @@ fn unsupported(sql_type: SqlType) -> SqlError {
 }
 
 /// An array of one value.
-fn array_of(value: &Value, data_type: &DataType) -> Result<ArrayRef, SqlError> {
+pub(crate) fn array_of(value: &Value, data_type: &DataType) -> Result<ArrayRef, SqlError> {
     Ok(match value {
         Value::Null => new_null_array(data_type, 1),
         Value::Bool(value) => Arc::new(BooleanArray::from(vec![*value])),

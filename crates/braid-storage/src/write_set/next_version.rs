@@ -25,7 +25,7 @@ use crate::{ChunkMeta, DeletedRows, DistinctCount, DistinctSketch, StoreError, T
 pub(super) struct NextVersion {
     def: Arc<TableDef>,
     chunks: Vec<Arc<ChunkMeta>>,
-    sketches: Vec<Option<DistinctSketch>>,
+    distinct: Vec<Option<DistinctCount>>,
     missing: MissingSegments,
 }
 
@@ -33,18 +33,18 @@ impl NextVersion {
     /// The chunks of `base`, which is of the same definition, or none.
     pub(super) fn of(base: Option<&Arc<TableVersion>>, def: &Arc<TableDef>) -> Self {
         let chunks = base.map_or_else(Vec::new, |base| base.chunks.to_vec());
-        let sketches = match base {
-            Some(base) if !chunks.is_empty() => sketches_of(base),
+        let distinct = match base {
+            Some(base) if !chunks.is_empty() => base.distinct.to_vec(),
             _ => no_values(def),
         };
-        Self { def: Arc::clone(def), chunks, sketches, missing: MissingSegments::default() }
+        Self { def: Arc::clone(def), chunks, distinct, missing: MissingSegments::default() }
     }
 
     /// Takes the last chunks away, whose rows are written again.
     pub(super) fn drop_last(&mut self, count: usize) {
         self.chunks.truncate(self.chunks.len() - count);
         if self.chunks.is_empty() {
-            self.sketches = no_values(&self.def);
+            self.distinct = no_values(&self.def);
         }
     }
 
@@ -96,11 +96,11 @@ impl NextVersion {
 
     fn unite_sketches(&mut self, written: &WrittenChunks) {
         let Some(first) = written.chunks.first() else { return };
-        for (column, sketch) in self.def.columns.iter().zip(&mut self.sketches) {
-            let Some(sketch) = sketch else { continue };
+        for (column, distinct) in self.def.columns.iter().zip(&mut self.distinct) {
+            let Some(distinct) = distinct else { continue };
             match first.segments.binary_search_by_key(&column.id, |segment| segment.column) {
-                Ok(at) => sketch.unite(&written.distinct[at]),
-                Err(_) => sketch.unite(&distinct_missing(column)),
+                Ok(at) => distinct.unite(&written.distinct[at]),
+                Err(_) => distinct.unite(&distinct_missing(column)),
             }
         }
     }
@@ -117,15 +117,10 @@ impl NextVersion {
 
     /// The version, with its number.
     pub(super) fn version(self, sequence: u64) -> TableVersion {
-        let distinct = self.sketches.into_iter().map(|sketch| sketch.map(DistinctCount::new)).collect();
-        TableVersion::new(self.def, self.chunks.into(), sequence, distinct)
+        TableVersion::new(self.def, self.chunks.into(), sequence, self.distinct.into())
     }
 }
 
-fn no_values(def: &TableDef) -> Vec<Option<DistinctSketch>> {
-    vec![Some(DistinctSketch::empty()); def.columns.len()]
-}
-
-fn sketches_of(version: &TableVersion) -> Vec<Option<DistinctSketch>> {
-    version.distinct.iter().map(|count| count.as_ref().map(|count| count.sketch().clone())).collect()
+fn no_values(def: &TableDef) -> Vec<Option<DistinctCount>> {
+    vec![Some(DistinctCount::new(DistinctSketch::empty())); def.columns.len()]
 }
