@@ -198,6 +198,9 @@ impl Database {
             if tokio::time::timeout(CLOSE_WAIT_MAX, self.statements.wait()).await.is_err() {
                 tracing::warn!(statements = self.statements.len(), "statements did not stop in time");
             }
+            if let Err(error) = self.store.give_back_reserved_numbers() {
+                tracing::warn!(%error, "sequences will leave out the numbers that were reserved");
+            }
         })
     }
 

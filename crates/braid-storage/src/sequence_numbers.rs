@@ -15,8 +15,12 @@ use crate::{Store, StoreError, WriteSet};
 /// Numbers that are reserved ahead, at least: as many as PostgreSQL logs.
 const RESERVED_MIN: u64 = 32;
 
-/// Numbers that are reserved ahead, at most: what a crash may lose.
+/// Numbers that are reserved ahead for a statement, at most: what a crash may lose.
 const RESERVED_MAX: u64 = 1 << 16;
+
+/// Numbers that are reserved ahead for statements that take few, at most. Each reservation is twice the one before, so that many short
+/// statements need few commits, and a crash loses no more numbers than were taken.
+const DOUBLED_MAX: u64 = 1 << 10;
 
 impl Store {
     /// The next numbers of a sequence: as many as its definition says. More are reserved where `drawn` were taken by the same statement, so
@@ -50,6 +54,7 @@ impl Store {
             if let Some(numbers) = counter.take_reserved(def)? {
                 return Ok(numbers);
             }
+            let ahead = ahead.max((counter.last_reservation_of(def) * 2).min(DOUBLED_MAX));
             let (before, taken) = counter.to_be_taken(def, ahead)?;
             if let (Some(last_value), SequenceScope::Committed) = (taken.reserved, scope) {
                 self.keep(sequence, SequenceState { last_value, is_called: true })?;
@@ -81,6 +86,26 @@ impl Store {
             }
             sequence.counter.set(state);
             Ok(())
+        })
+    }
+
+    /// Gives up the numbers that are reserved and not taken: after the end of the store, sequences go on where they stand. Blocks on a
+    /// commit, if there is any.
+    ///
+    /// # Errors
+    /// What commits can fail with.
+    pub fn give_back_reserved_numbers(&self) -> Result<(), StoreError> {
+        in_place(|| {
+            let catalog = self.snapshot();
+            let reserved = || catalog.sequences().filter(|sequence| sequence.counter.shown().left > 0);
+            let _held: Vec<_> = reserved().map(|sequence| sequence.counter.hold()).collect();
+            let mut writes = self.write_set();
+            let mut is_any = false;
+            for sequence in reserved() {
+                writes.reserve(sequence, sequence.counter.give_up_reserved());
+                is_any = true;
+            }
+            if is_any { commit_in_place(writes) } else { Ok(()) }
         })
     }
 

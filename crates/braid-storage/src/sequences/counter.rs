@@ -31,12 +31,15 @@ struct Now {
     reserved: SequenceState,
     /// What the reserved numbers were computed by: those of another definition are others.
     reserved_by: Option<Arc<SequenceDef>>,
+    /// Numbers of the last reservation that were left when it was made.
+    last_reservation: u64,
 }
 
 impl SequenceCounter {
     /// A counter of which nothing is reserved.
     pub(crate) fn new(state: SequenceState) -> Arc<Self> {
-        let now = Now { shown: CounterState { state, left: 0 }, reserved: state, reserved_by: None };
+        let now =
+            Now { shown: CounterState { state, left: 0 }, reserved: state, reserved_by: None, last_reservation: 0 };
         Arc::new(Self { now: Mutex::new(now), commits: Mutex::default() })
     }
 
@@ -48,6 +51,12 @@ impl SequenceCounter {
     /// Where the sequence stands after a crash, if what is reserved is committed.
     pub(crate) fn reserved(&self) -> SequenceState {
         self.now.lock().reserved
+    }
+
+    /// How many numbers were reserved the last time; 0 before the first, and if they were of another definition.
+    pub(crate) fn last_reservation_of(&self, def: &Arc<SequenceDef>) -> u64 {
+        let now = self.now.lock();
+        if now.is_reserved_by(def) { now.last_reservation } else { 0 }
     }
 
     /// Gives up what is reserved: the next call reserves anew. Returns where the counter stands.
@@ -90,6 +99,7 @@ impl SequenceCounter {
         if let Some(last_value) = taken.reserved {
             now.reserved = SequenceState { last_value, is_called: true };
             now.reserved_by = Some(Arc::clone(def));
+            now.last_reservation = taken.left;
         }
         now.apply(taken);
         Some(Numbers::of(def, taken))
@@ -97,14 +107,20 @@ impl SequenceCounter {
 
     /// Puts the counter to where it was committed to stand.
     pub(crate) fn set(&self, state: SequenceState) {
-        *self.now.lock() = Now { shown: CounterState { state, left: 0 }, reserved: state, reserved_by: None };
+        let mut now = self.now.lock();
+        now.shown = CounterState { state, left: 0 };
+        now.reserved = state;
+        now.reserved_by = None;
     }
 }
 
 impl Now {
     fn left_of(&self, def: &Arc<SequenceDef>) -> u64 {
-        let is_of = self.reserved_by.as_ref().is_some_and(|reserved_by| Arc::ptr_eq(reserved_by, def));
-        if is_of { self.shown.left } else { 0 }
+        if self.is_reserved_by(def) { self.shown.left } else { 0 }
+    }
+
+    fn is_reserved_by(&self, def: &Arc<SequenceDef>) -> bool {
+        self.reserved_by.as_ref().is_some_and(|reserved_by| Arc::ptr_eq(reserved_by, def))
     }
 
     fn apply(&mut self, taken: &Taken) {

@@ -74,7 +74,7 @@ async fn no_number_comes_twice_over_power_cuts() {
 }
 
 #[tokio::test]
-async fn one_commit_reserves_as_many_numbers_as_postgresql_logs() {
+async fn the_first_commit_reserves_as_many_numbers_as_postgresql_logs_and_each_other_twice_as_many() {
     let temp = directory_in_memory();
     let store = open(temp.path()).unwrap();
     create(&store, "s").await.unwrap();
@@ -84,13 +84,49 @@ async fn one_commit_reserves_as_many_numbers_as_postgresql_logs() {
         assert_eq!(next(&store, "s").unwrap(), number);
         left.push(sequence(&store, "s").counter.shown().left);
     }
-    let expected: Vec<u64> = (0..=32).rev().chain([32, 31]).collect();
+    let expected: Vec<u64> = (0..=32).rev().chain([64, 63]).collect();
     assert_eq!(left, expected);
     assert_eq!(store.snapshot().sequence() - commits_before, 2);
     let of_a_large_statement = store.next_numbers((&sequence(&store, "s"), SequenceScope::Committed), 1_000).unwrap();
     assert_eq!(of_a_large_statement.first, 36);
     drop(store);
-    assert_eq!(next(&open_again(temp.path()).await.unwrap(), "s").unwrap(), 34 + 32 + 1);
+    assert_eq!(next(&open_again(temp.path()).await.unwrap(), "s").unwrap(), 34 + 64 + 1);
+}
+
+#[tokio::test]
+async fn short_statements_reserve_at_most_a_thousand_numbers() {
+    let temp = directory_in_memory();
+    let store = open(temp.path()).unwrap();
+    create(&store, "s").await.unwrap();
+    let commits_before = store.snapshot().sequence();
+    let mut most = 0;
+    for number in 1..=20_000 {
+        assert_eq!(next(&store, "s").unwrap(), number);
+        most = most.max(sequence(&store, "s").counter.shown().left);
+    }
+    assert_eq!(most, 1024);
+    // 32 + 64 + ... + 512 are 992, each number that needs a reservation is one more, and the others are 1025 at a time.
+    assert_eq!(store.snapshot().sequence() - commits_before, 5 + (20_000_u64 - 5 - 992).div_ceil(1025));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn numbers_that_were_reserved_come_after_an_orderly_end() {
+    let temp = directory_in_memory();
+    let store = open(temp.path()).unwrap();
+    for name in ["a", "b", "unused"] {
+        create(&store, name).await.unwrap();
+    }
+    assert_eq!([next(&store, "a").unwrap(), next(&store, "a").unwrap(), next(&store, "b").unwrap()], [1, 2, 1]);
+    store.give_back_reserved_numbers().unwrap();
+    let commits = store.snapshot().sequence();
+    store.give_back_reserved_numbers().unwrap();
+    assert_eq!(store.snapshot().sequence(), commits, "there is nothing more to give back");
+    // A statement that still runs reserves anew.
+    assert_eq!(next(&store, "b").unwrap(), 2);
+    store.give_back_reserved_numbers().unwrap();
+    drop(store);
+    let store = open_again(temp.path()).await.unwrap();
+    assert_eq!(["a", "b", "unused"].map(|name| next(&store, name).unwrap()), [3, 3, 1]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
