@@ -41,13 +41,13 @@ pub struct BenchOptions {
     /// Number of rows that `footprint` streams.
     #[arg(long, default_value_t = 100_000_000)]
     pub rows: u64,
-    /// Number of random queries that `differential` and `histories` run.
+    /// Number of random queries that `differential` and `histories` run, and of transactions of `isolation`.
     #[arg(long, visible_alias = "queries", default_value_t = 20_000)]
     pub cases: u64,
     /// Seed of the random queries.
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
-    /// Every how many answers `histories` makes one wrong, and must then end with an error.
+    /// Every how many answers `histories` and `isolation` make one wrong, and must then end with an error.
     #[arg(long, value_name = "COUNT", hide = true)]
     pub planted_every: Option<u64>,
     /// What Braid is compared with [default: DuckDB if it is installed].

@@ -3,6 +3,7 @@
 //! is reused.
 
 use std::fs::{self, File};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -139,6 +140,16 @@ async fn write_parquet(table: impl GeneratedTable, scale: f64, path: &Path) -> R
         writer.close().map_err(parquet_error)?;
     }
     fs::rename(&unfinished, path).map_err(file_error)
+}
+
+/// Removes a directory with all that is in it, if it is there.
+pub(crate) fn remove_directory(directory: &Path) -> Result<(), BenchError> {
+    match fs::remove_dir_all(directory) {
+        Err(source) if source.kind() != io::ErrorKind::NotFound => {
+            Err(BenchError::File { path: directory.to_owned(), source })
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Bytes of all files below a directory.

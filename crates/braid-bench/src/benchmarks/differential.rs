@@ -19,6 +19,7 @@ use parking_lot::Mutex;
 use self::engines::{Braid, PeerEngine};
 use self::hunt::{CASES_OF_TABLES, Hunt, Tally};
 use crate::benchmarks::benchmark::{BenchResult, Peer};
+use crate::benchmarks::data_directory::remove_directory;
 use crate::drivers::duckdb::{DuckDbSession, PEERS_PYTHON};
 use crate::report::{Figure, Goal};
 use crate::{BenchError, BenchOptions};
@@ -29,10 +30,10 @@ const WORKERS: usize = 4;
 /// Runs it.
 pub async fn run(options: &BenchOptions) -> BenchResult {
     let scratch = options.data.join("differential-scratch");
-    remove(&scratch)?;
+    remove_directory(&scratch)?;
     std::fs::create_dir_all(&scratch).map_err(|source| BenchError::File { path: scratch.clone(), source })?;
     let result = hunt(options, &scratch).await;
-    remove(&scratch)?;
+    remove_directory(&scratch)?;
     result
 }
 
@@ -90,13 +91,4 @@ async fn peer(options: &BenchOptions, database: &Arc<Database>) -> Result<(PeerE
     }
     let session = Braid::on_other_plans(database).await?;
     Ok((PeerEngine::OtherPlans(session), "other plans".to_owned()))
-}
-
-fn remove(directory: &Path) -> Result<(), BenchError> {
-    match std::fs::remove_dir_all(directory) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(BenchError::File { path: directory.to_owned(), source: error })
-        }
-        _ => Ok(()),
-    }
 }

@@ -21,7 +21,6 @@
 //! |---|---|
 //! | `history` | what the tasks have in common |
 //! | `versions` | the versions of the tables, and which of them a query may have seen |
-//! | `wire_session` | a connection |
 //! | `asker` | a client |
 //! | `checker` | the right answers |
 //! | `writer` | changes of the tables |
@@ -32,7 +31,6 @@ mod checker;
 mod history;
 mod pass_watch;
 mod versions;
-mod wire_session;
 mod writer;
 
 use std::path::Path;
@@ -50,10 +48,11 @@ use tokio::task::JoinSet;
 use self::history::{History, Observation, Tally};
 use self::pass_watch::PassTotals;
 use self::versions::Versions;
-use self::wire_session::WireSession;
 use crate::benchmarks::benchmark::BenchResult;
+use crate::benchmarks::data_directory::remove_directory;
 use crate::drivers::client::SessionClient;
 use crate::drivers::lent_servers::Login;
+use crate::drivers::wire_session::WireSession;
 use crate::report::{Figure, Goal};
 use crate::workloads::histories::statements::Statements;
 use crate::workloads::histories::tables::HistoryTables;
@@ -97,10 +96,10 @@ const TURNS_OF_HISTORY: u64 = 1 << 10;
 pub async fn run(options: &BenchOptions, servers: &Servers) -> BenchResult {
     raise_descriptor_limit().map_err(|e| BenchError::other("raising the limit on open files", e))?;
     let scratch = options.data.join("histories-scratch");
-    remove(&scratch)?;
+    remove_directory(&scratch)?;
     std::fs::create_dir_all(&scratch).map_err(|source| BenchError::File { path: scratch.clone(), source })?;
     let result = measure(options, servers, &scratch).await;
-    remove(&scratch)?;
+    remove_directory(&scratch)?;
     result
 }
 
@@ -254,13 +253,4 @@ async fn make_tables(directory: &Path, tables: &HistoryTables) -> Result<(), Ben
     drop(session);
     database.close().await;
     Ok(())
-}
-
-fn remove(directory: &Path) -> Result<(), BenchError> {
-    match std::fs::remove_dir_all(directory) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(BenchError::File { path: directory.to_owned(), source: error })
-        }
-        _ => Ok(()),
-    }
 }

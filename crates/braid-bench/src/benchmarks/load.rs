@@ -9,7 +9,7 @@ use std::time::Instant;
 use braid_engine::{Config, Database};
 
 use crate::benchmarks::benchmark::BenchResult;
-use crate::benchmarks::data_directory::{directory_bytes, parquet_file, tpch_parquet};
+use crate::benchmarks::data_directory::{directory_bytes, parquet_file, remove_directory, tpch_parquet};
 use crate::drivers::client::SessionClient;
 use crate::drivers::duckdb::{DUCKDB_LOAD, DuckDbLoad, PEERS_PYTHON, run_duckdb};
 use crate::drivers::stored_answers::{STORED_SCALES, check_query};
@@ -22,9 +22,9 @@ use crate::{BenchError, BenchOptions};
 pub async fn run(options: &BenchOptions) -> BenchResult {
     let parquet = tpch_parquet(options).await?;
     let scratch = options.data.join("load-scratch");
-    remove(&scratch)?;
+    remove_directory(&scratch)?;
     let result = measure(options, &parquet, &scratch).await;
-    remove(&scratch)?;
+    remove_directory(&scratch)?;
     result
 }
 
@@ -79,13 +79,4 @@ fn check_rows(table: TpchTable, rows: u64, scale: f64) -> Result<(), BenchError>
 /// Loads the same files into DuckDB; `None` if it is not installed.
 async fn duckdb(parquet: &Path, directory: &Path) -> Result<Option<DuckDbLoad>, BenchError> {
     run_duckdb(DUCKDB_LOAD, &[parquet, directory], Vec::new()).await
-}
-
-fn remove(directory: &Path) -> Result<(), BenchError> {
-    match std::fs::remove_dir_all(directory) {
-        Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
-            Err(BenchError::File { path: directory.to_owned(), source })
-        }
-        _ => Ok(()),
-    }
 }

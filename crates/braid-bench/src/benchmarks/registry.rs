@@ -2,9 +2,9 @@
 
 use crate::benchmarks::benchmark::{BenchOptions, Benchmark};
 use crate::benchmarks::{
-    cold_scan, differential, footprint, heavy_light, histories, join_order, load, one_pass, overload, panels,
-    query_sets, scan_sharing, spilling, star, star_merged, tpcds_power, tpch_check, tpch_memory, tpch_mix, tpch_power,
-    unlike,
+    cold_scan, differential, footprint, heavy_light, histories, isolation, join_order, load, one_pass, overload,
+    panels, query_sets, refresh_mix, scan_sharing, spilling, star, star_merged, tpcds_power, tpch_check, tpch_memory,
+    tpch_mix, tpch_power, unlike,
 };
 use crate::report::{Report, machine};
 use crate::workloads::loading::check_scale;
@@ -64,6 +64,11 @@ pub fn benchmarks() -> &'static [Benchmark] {
             run: |options, servers| Box::pin(tpch_mix::run(options, servers)),
         },
         Benchmark {
+            name: "refresh-mix",
+            about: "runs `tpch-mix` with sharing on, alone and beside 1000 inserted rows a second: throughput, latency",
+            run: |options, servers| Box::pin(refresh_mix::run(options, servers)),
+        },
+        Benchmark {
             name: "panels",
             about: "runs the selective statements of dashboards with many clients, as `tpch-mix`",
             run: |options, servers| Box::pin(panels::run(options, servers)),
@@ -117,6 +122,11 @@ pub fn benchmarks() -> &'static [Benchmark] {
             name: "histories",
             about: "asks random statements with many clients while tables change: answers that differ from the query alone",
             run: |options, servers| Box::pin(histories::run(options, servers)),
+        },
+        Benchmark {
+            name: "isolation",
+            about: "runs random transactions of many clients while the server is killed: anomalies that their level forbids",
+            run: |options, servers| Box::pin(isolation::run(options, servers)),
         },
     ]
 }

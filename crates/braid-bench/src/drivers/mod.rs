@@ -12,6 +12,7 @@
 //! | `duckdb_clients` | the closed loop in such a process |
 //! | `processor_time` | processor time of a process |
 //! | `disk_reads` | what a process has read from disks |
+//! | `wire_session` | a connection whose statements are prepared or not, read slowly, cancelled |
 
 pub mod client;
 pub mod closed_loop;
@@ -23,3 +24,4 @@ pub(crate) mod open_loop;
 pub(crate) mod poisson_arrivals;
 pub(crate) mod processor_time;
 pub mod stored_answers;
+pub(crate) mod wire_session;

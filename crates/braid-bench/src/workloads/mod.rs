@@ -9,6 +9,7 @@
 //! | `look_ups` | light queries: look-ups by key |
 //! | `panels` | a tenant's dashboard: selective statements on one key |
 //! | `star` | a star schema made from TPC-H's tables, and statements on it |
+//! | `refresh` | TPC-H's refresh function 1: new orders |
 //! | `unlike` | statements that share nothing |
 //! | `union` | several workloads as one |
 //! | `histories` | tables that change, and random statements on them, on fixed ones and on TPC-H's |
@@ -23,6 +24,7 @@ pub mod loading;
 pub(crate) mod look_ups;
 pub(crate) mod panels;
 pub(crate) mod random_sql;
+pub(crate) mod refresh;
 pub(crate) mod star;
 pub mod tpcds;
 pub mod tpch;

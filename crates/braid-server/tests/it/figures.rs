@@ -58,6 +58,42 @@ fn demo_and_benchmarks_run_tiny() {
     check_footprint(directory.path());
     check_memory(directory.path());
     check_histories(directory.path());
+    check_isolation(directory.path());
+    check_refresh_mix(directory.path());
+}
+
+/// A history at each level, with kills of the server. An anomaly would be an error.
+fn check_isolation(directory: &Path) {
+    let report = bench("isolation", directory, &["--cases", "300", "--clients", "8", "--seed", "3"]);
+    for level in ["read committed", "repeatable read", "serializable"] {
+        let of = |figure| value(&report, &format!("{level}, 8 clients: {figure}"));
+        // And the transaction that reads all lists.
+        let ended = of("committed transactions") + of("aborted transactions") + of("transactions in doubt");
+        assert_eq!((ended, of("anomalies"), of("kills of the server")), (101.0, 0.0, 4.0), "{report}");
+        assert!(of("committed transactions") > 10.0 && of("appends of these") > 0.0, "{report}");
+    }
+}
+
+/// Reads whose elements are in another order than those of others are found, and are an error.
+#[test]
+fn isolation_finds_wrong_reads() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_braid"));
+    command.args(["bench", "isolation", "--cases", "300", "--clients", "8", "--seed", "5", "--planted-every", "5"]);
+    let output = command.arg("--data").arg(directory.path()).output().unwrap();
+    let (printed, error) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(!output.status.success(), "{printed}");
+    let expected = "wrong answer to read committed: the history of 8 clients has";
+    assert!(error.contains(expected) && error.contains("incompatible-order"), "{printed}{error}");
+}
+
+fn check_refresh_mix(directory: &Path) {
+    let options = ["--clients", "4", "--seconds", "1", "--rounds", "2"];
+    let report = bench("refresh-mix", directory, &options);
+    let of = |figure| value(&report, &format!("4 clients: {figure}"));
+    assert!(of("queries alone") > 0.0 && of("queries beside inserts") > 0.0, "{report}");
+    assert!(of("beside / alone") > 0.05 && of("p95 of inserts") > 0.0, "{report}");
+    assert!(of("inserted rows") > 50.0, "{report}");
 }
 
 /// Few queries, of enough clients that they share passes. A wrong answer would be an error.

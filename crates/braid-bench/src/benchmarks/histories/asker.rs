@@ -9,8 +9,8 @@ use braid_base::{Random, SeededRandom};
 use tokio::sync::mpsc;
 
 use super::history::{History, Observation};
-use super::wire_session::{Outcome, Reading, WireSession};
 use crate::BenchError;
+use crate::drivers::wire_session::{Outcome, Reading, WireSession};
 use crate::workloads::histories::statements::Statement;
 
 /// Bursts begin at multiples of this, so that those of several clients coincide.

@@ -12,8 +12,8 @@ use parking_lot::Mutex;
 use tokio::sync::{OnceCell, mpsc};
 
 use super::history::{History, Observation};
-use super::wire_session::{Outcome, Reading, WireSession};
 use crate::BenchError;
+use crate::drivers::wire_session::{Outcome, Reading, WireSession};
 use crate::workloads::histories::statements::Statement;
 use crate::workloads::histories::tables::changing;
 

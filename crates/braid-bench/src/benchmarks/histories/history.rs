@@ -7,7 +7,7 @@ use std::time::Instant;
 use parking_lot::Mutex;
 
 use super::versions::{Version, Versions};
-use super::wire_session::Outcome;
+use crate::drivers::wire_session::Outcome;
 use crate::workloads::histories::statements::{Statement, Statements};
 use crate::workloads::histories::tables::HistoryTables;
 

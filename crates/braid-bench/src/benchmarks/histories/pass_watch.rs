@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use super::wire_session::WireSession;
 use crate::BenchError;
+use crate::drivers::wire_session::WireSession;
 
 /// Time between two looks at what is left.
 const LOOK_EVERY: Duration = Duration::from_millis(50);

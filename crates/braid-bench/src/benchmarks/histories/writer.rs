@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::history::History;
-use super::wire_session::WireSession;
 use crate::BenchError;
+use crate::drivers::wire_session::WireSession;
 use crate::workloads::histories::tables::{CHANGING_COUNT, changing};
 use crate::workloads::random_sql::draw::Draw;
 

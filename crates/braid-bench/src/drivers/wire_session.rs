@@ -27,7 +27,7 @@ type BoxedError = Box<dyn std::error::Error + Sync + Send>;
 
 /// What came back.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Outcome {
+pub(crate) enum Outcome {
     /// Rows.
     Rows(Rows),
     /// An error of the server.
@@ -39,7 +39,7 @@ type Row = Vec<Option<Vec<u8>>>;
 
 /// Rows by their hash. Values are compared as the bytes that came over the wire.
 #[derive(Clone, Debug)]
-pub(super) struct Rows {
+pub(crate) struct Rows {
     count: usize,
     /// Of the columns' names and all rows.
     hash: u64,
@@ -58,13 +58,13 @@ impl Eq for Rows {}
 impl Outcome {
     /// Rows of one column in their order.
     #[cfg(test)]
-    pub(super) fn of_values(values: &[&str]) -> Self {
+    pub(crate) fn of_values(values: &[&str]) -> Self {
         let rows = values.iter().map(|value| vec![Some(value.as_bytes().to_vec())]).collect();
         Self::Rows(Collected { columns: vec!["v".to_owned()], rows }.rows(true))
     }
 
     /// Another outcome: rows with another hash, or an error with another message.
-    pub(super) fn made_wrong(self) -> Self {
+    pub(crate) fn made_wrong(self) -> Self {
         match self {
             Self::Rows(rows) => Self::Rows(Rows { hash: !rows.hash, ..rows }),
             Self::Failed { sqlstate, message } => Self::Failed { sqlstate, message: message + ", planted" },
@@ -74,7 +74,7 @@ impl Outcome {
 
 /// How a client reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Reading {
+pub(crate) enum Reading {
     /// As fast as it can.
     Fast,
     /// With a pause after the first row, and prepared.
@@ -122,7 +122,7 @@ impl ToSql for TextParameter<'_> {
 }
 
 /// Cancels the statement that runs on a connection.
-pub(super) struct Canceller {
+pub(crate) struct Canceller {
     token: CancelToken,
     address: SocketAddr,
 }
@@ -132,7 +132,7 @@ impl Canceller {
     ///
     /// # Errors
     /// When the request cannot be sent.
-    pub(super) async fn cancel(self) -> Result<(), BenchError> {
+    pub(crate) async fn cancel(self) -> Result<(), BenchError> {
         const WHAT: &str = "a cancel request";
         let mut stream = TcpStream::connect(self.address).await.map_err(|error| BenchError::other(WHAT, error))?;
         let sent = self.token.cancel_query_raw(&mut stream, NoTls).await;
@@ -148,7 +148,7 @@ impl Canceller {
 }
 
 /// The connection. It closes when this is dropped, whatever it does then.
-pub(super) struct WireSession {
+pub(crate) struct WireSession {
     address: SocketAddr,
     client: tokio_postgres::Client,
     connection: tokio::task::JoinHandle<()>,
@@ -163,7 +163,7 @@ impl Drop for WireSession {
 
 impl WireSession {
     /// Connects, and runs the statements of `settings`.
-    pub(super) async fn connect(address: SocketAddr, settings: &str) -> Result<Self, BenchError> {
+    pub(crate) async fn connect(address: SocketAddr, settings: &str) -> Result<Self, BenchError> {
         let mut config = Config::new();
         config.host(address.ip().to_string()).port(address.port()).user("braid").dbname("braid");
         let failed = |source| BenchError::Wire { what: format!("connecting to {address}"), source };
@@ -176,13 +176,13 @@ impl WireSession {
     }
 
     /// Runs statements without rows.
-    pub(super) async fn run(&self, sql: &str) -> Result<(), BenchError> {
+    pub(crate) async fn run(&self, sql: &str) -> Result<(), BenchError> {
         let failed = |source| BenchError::Wire { what: sql.chars().take(80).collect(), source };
         self.client.batch_execute(sql).await.map_err(failed)
     }
 
     /// The rows of a text as text.
-    pub(super) async fn text_rows(&self, sql: &str) -> Result<Vec<Vec<String>>, BenchError> {
+    pub(crate) async fn text_rows(&self, sql: &str) -> Result<Vec<Vec<String>>, BenchError> {
         let failed = |source| BenchError::Wire { what: sql.to_owned(), source };
         let messages = self.client.simple_query(sql).await.map_err(failed)?;
         let rows = messages.iter().filter_map(|message| match message {
@@ -194,8 +194,25 @@ impl WireSession {
         Ok(rows.collect())
     }
 
+    /// The first column of the rows, as text; it must have that type if the statement has parameters. A null is empty.
+    ///
+    /// # Errors
+    /// When the statement failed, or the connection broke.
+    pub(crate) async fn first_column(&mut self, asked: &Statement) -> Result<Vec<String>, BenchError> {
+        if asked.parameters.is_none() {
+            let rows = self.text_rows(&asked.text).await?;
+            return Ok(rows.into_iter().filter_map(|row| row.into_iter().next()).collect());
+        }
+        let failed = |source| BenchError::Wire { what: asked.text.clone(), source };
+        let statement = self.statement(&asked.text).await.map_err(failed)?;
+        let rows = self.client.query_raw(&statement, parameters(asked)).await.map_err(failed)?;
+        let first = |row: tokio_postgres::Row| async move { row.try_get::<_, Option<String>>(0) };
+        let texts: Vec<Option<String>> = rows.and_then(first).try_collect().await.map_err(failed)?;
+        Ok(texts.into_iter().map(Option::unwrap_or_default).collect())
+    }
+
     /// What cancels its statement.
-    pub(super) fn canceller(&self) -> Canceller {
+    pub(crate) fn canceller(&self) -> Canceller {
         Canceller { token: self.client.cancel_token(), address: self.address }
     }
 
@@ -203,7 +220,7 @@ impl WireSession {
     ///
     /// # Errors
     /// When the connection broke. An error of the server is an outcome.
-    pub(super) async fn ask(&mut self, statement: &Statement, reading: Reading) -> Result<Outcome, BenchError> {
+    pub(crate) async fn ask(&mut self, statement: &Statement, reading: Reading) -> Result<Outcome, BenchError> {
         let asked = match (&statement.parameters, reading) {
             (None, Reading::Fast) => self.simple(statement).await,
             (_, Reading::Portal(pause)) => self.portal(statement, pause).await,
