@@ -157,7 +157,7 @@ pub use sequences::{
     SequenceUse,
 };
 pub use store::{Store, StoreOptions};
-pub use store_error::{DuplicateKey, StoreError, ViolatedReference, ViolatingSide};
+pub use store_error::{DuplicateKey, KeyMemberName, StoreError, ViolatedReference, ViolatingSide};
 pub use store_shared::{PRIVATE_CHUNKS, PRIVATE_SEQUENCE};
 pub use table::{
     CHECKS_MAX, CheckDef, ChunkMeta, ColumnDef, ColumnDomain, FileRange, GenerationDef, SegmentMeta, SegmentPlace,

@@ -14,6 +14,15 @@ use crate::log_file::LogFault;
 use crate::manifest_error::ManifestError;
 use crate::segment_error::SegmentError;
 
+/// A member of a key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum KeyMemberName {
+    /// The name of a column.
+    Column(String),
+    /// The text of an expression.
+    Expression(String),
+}
+
 /// The key that two rows would have.
 #[derive(Debug)]
 pub struct DuplicateKey {
@@ -21,11 +30,11 @@ pub struct DuplicateKey {
     pub table: String,
     /// The name of the key.
     pub key: String,
-    /// The names of its columns.
-    pub columns: Vec<String>,
-    /// The types of its columns.
+    /// What it is of.
+    pub members: Vec<KeyMemberName>,
+    /// The types of its members.
     pub types: Vec<ColumnType>,
-    /// A row of each column. Numerics without a precision are their shortest texts.
+    /// A row of each member. Numerics without a precision are their shortest texts.
     pub values: Vec<ArrayRef>,
     /// Whether the table has these rows, so that it cannot get the key.
     pub is_of_table: bool,

@@ -38,7 +38,7 @@ use crate::statement_limits::StatementSize;
 use crate::{EngineError, SqlState};
 use braid_sql::SqlType;
 use braid_sql::syntax::WHOLE_ROW;
-use braid_sql::syntax::walk::{Tree, Walk};
+use braid_sql::syntax::walk::{Rewrite, Tree, Walk};
 
 /// The names of the rows that were found and of those that were proposed. No text can name them.
 const FOUND_ROWS: &str = "\0found";
@@ -329,9 +329,21 @@ impl ConflictUpdate {
             Some(given) => given.alias.clone(),
             None => Ident::with_quote('"', &target.def.name),
         };
-        let update = Self { values, condition: update.selection.clone(), name };
+        let mut update = Self { values, condition: update.selection.clone(), name };
+        if insert.table_alias.is_none()
+            && let Some(schema) = context.snapshot().schema_name(target.def.schema)
+        {
+            update.drop_schema(schema, &target.def.name);
+        }
         update.check_whole_rows(&target.def)?;
         Ok(update)
+    }
+
+    /// Names the table's columns without its schema: the rows that were found have the table's name only.
+    fn drop_schema(&mut self, schema: &str, table: &str) {
+        for value in self.values.values.iter_mut().chain(&mut self.condition) {
+            value.rewrite(&mut Unqualified { schema, table, query_depth: 0 });
+        }
     }
 
     /// Refuses rows as values, which would show the numbers that pair them.
@@ -392,6 +404,34 @@ impl ConflictUpdate {
         let values = std::iter::once(found).chain(self.values.values.iter().cloned());
         select.projection = values.map(SelectItem::UnnamedExpr).collect();
         Ok(query)
+    }
+}
+
+/// Drops the schema of a table in the names of its columns, outside of queries: these may read tables of its name.
+struct Unqualified<'a> {
+    schema: &'a str,
+    table: &'a str,
+    query_depth: u32,
+}
+
+impl Rewrite for Unqualified<'_> {
+    fn enter_query(&mut self, _: &mut Query) {
+        self.query_depth += 1;
+    }
+
+    fn leave_query(&mut self, _: &mut Query) {
+        self.query_depth -= 1;
+    }
+
+    fn leave_expression(&mut self, expression: &mut Expr) {
+        if self.query_depth == 0
+            && let Expr::CompoundIdentifier(names) = expression
+            && let [schema, table, _, ..] = &names[..]
+            && fold(schema) == self.schema
+            && fold(table) == self.table
+        {
+            names.remove(0);
+        }
     }
 }
 

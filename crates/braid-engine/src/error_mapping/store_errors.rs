@@ -1,7 +1,10 @@
 //! The mapping of the store's errors to SQLSTATEs.
 
 use braid_sql::functions::text_input::ReadingSession;
-use braid_storage::{ColumnChangeError, DuplicateKey, SegmentError, StoreError, ViolatedReference, ViolatingSide};
+use braid_sql::pg_catalog::key_words::quote_identifier;
+use braid_storage::{
+    ColumnChangeError, DuplicateKey, KeyMemberName, SegmentError, StoreError, ViolatedReference, ViolatingSide,
+};
 
 use super::{corrupt, from_device};
 use crate::names::SCHEMA_NAME;
@@ -115,10 +118,15 @@ fn halted(reason: &str) -> EngineError {
 
 /// PostgreSQL's error for a key that two rows would have. Times are shown in ISO form, and those with a zone in UTC.
 fn duplicate_key(duplicate: &DuplicateKey) -> EngineError {
-    let DuplicateKey { table, key, columns, types, values, is_of_table } = duplicate;
+    let DuplicateKey { table, key, members, types, values, is_of_table } = duplicate;
     let facts = ReadingSession::of_output();
     let shown = types.iter().zip(values).map(|(column_type, array)| shown_key_value(array, *column_type, &facts));
-    let shown = format!("Key ({})=({})", columns.join(", "), shown.collect::<Vec<_>>().join(", "));
+    let name = |member: &KeyMemberName| match member {
+        KeyMemberName::Column(name) => quote_identifier(name),
+        KeyMemberName::Expression(text) => text.clone(),
+    };
+    let members = members.iter().map(name).collect::<Vec<_>>().join(", ");
+    let shown = format!("Key ({members})=({})", shown.collect::<Vec<_>>().join(", "));
     let (message, detail) = match is_of_table {
         true => (format!("could not create unique index \"{key}\""), format!("{shown} is duplicated.")),
         false => {

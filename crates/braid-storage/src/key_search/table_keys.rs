@@ -11,7 +11,7 @@ use crate::key_index::{
     KEY_COLUMNS_MAX, KEYS_MAX, KeyDef, KeyForm, KeyId, KeyKind, KeyMember, KeyNulls, KeyShape, MemberSource,
     is_key_type,
 };
-use crate::store_error::DuplicateKey;
+use crate::store_error::{DuplicateKey, KeyMemberName};
 use crate::table::{NAME_BYTES_MAX, TableDef};
 
 /// The shape of a key of this table.
@@ -58,19 +58,24 @@ pub(crate) enum Duplicate {
 
 /// That rows have the same key, whose values these are.
 pub(crate) fn duplicate_key(def: &TableDef, key: &KeyDef, values: Vec<ArrayRef>, rows: Duplicate) -> Box<DuplicateKey> {
-    let column = |id: &ColumnId| def.column_by_id(*id).map(|column| (column.name.clone(), column.column_type));
+    let column = |id: &ColumnId| {
+        let column = def.column_by_id(*id)?;
+        Some((KeyMemberName::Column(column.name.clone()), column.column_type))
+    };
     let member = |member: &KeyMember| match &member.source {
         MemberSource::Column(id) => column(id),
-        MemberSource::Expression { text, column_type, .. } => Some((text.clone(), *column_type)),
+        MemberSource::Expression { text, column_type, .. } => {
+            Some((KeyMemberName::Expression(text.clone()), *column_type))
+        }
     };
-    let (columns, types) = match key.computed() {
+    let (members, types) = match key.computed() {
         Some(form) => form.members.iter().filter_map(member).unzip(),
         None => key.columns.iter().filter_map(column).unzip(),
     };
     Box::new(DuplicateKey {
         table: def.name.clone(),
         key: key.name.clone(),
-        columns,
+        members,
         types,
         values,
         is_of_table: rows == Duplicate::Present,

@@ -14,8 +14,8 @@ use arrow::datatypes::Int64Type;
 use braid_base::{CHUNK_ROWS, ColumnId, Random, SchemaId, TableId};
 use braid_storage::{
     AlteredRows, Catalog, ColumnDef, ColumnType, ComputedKeys, Constraints, KeyDef, KeyEvaluator, KeyForm, KeyKind,
-    KeyMember, KeyNulls, Locked, MemberSource, NUMERIC_OID, NUMERIC_TAG, NewTable, Store, StoreError, TableDef,
-    WriteSet,
+    KeyMember, KeyMemberName, KeyNulls, Locked, MemberSource, NUMERIC_OID, NUMERIC_TAG, NewTable, Store, StoreError,
+    TableDef, WriteSet,
 };
 use braid_testing::cases;
 
@@ -74,7 +74,9 @@ async fn delete(store: &Store, writes: &mut WriteSet, ids: Range<i64>) {
 
 fn is_duplicate<T: std::fmt::Debug>(result: Result<T, StoreError>) -> bool {
     match result {
-        Err(StoreError::DuplicateKey(duplicate)) => duplicate.columns == ["id"] && duplicate.key == "a_id_key",
+        Err(StoreError::DuplicateKey(duplicate)) => {
+            duplicate.members == [KeyMemberName::Column("id".to_owned())] && duplicate.key == "a_id_key"
+        }
         other => panic!("{other:?}"),
     }
 }
@@ -432,7 +434,9 @@ fn quotients(divisor: &str, condition: Option<&str>) -> KeyDef {
 
 fn is_same_quotient<T: std::fmt::Debug>(result: Result<T, StoreError>) -> bool {
     match result {
-        Err(StoreError::DuplicateKey(duplicate)) => duplicate.key == "a_quotient" && duplicate.columns == ["10"],
+        Err(StoreError::DuplicateKey(duplicate)) => {
+            duplicate.key == "a_quotient" && duplicate.members == [KeyMemberName::Expression("10".to_owned())]
+        }
         other => panic!("{other:?}"),
     }
 }
