@@ -167,6 +167,9 @@ REPLACED = {
     r"pg_my_temp_schema": "(SELECT own.oid FROM pg_namespace own"
     " WHERE (own.nspname)::text = ('pg_temp_'::text || (pg_backend_pid())::text))",
     r"pg_get_userbyid": "(SELECT owning.rolname FROM pg_authid owning WHERE owning.oid = $1)",
+    # Behind a default may be the number of the type that its literal is of.
+    r"pg_get_expr(?=\(ad\.adbin,)": "(split_part(($1)::text, chr(2), 1) || COALESCE(format_type((NULLIF(split_part(($1)::text, chr(2), 2),"
+    " ''::text))::oid, NULL::integer), ''::text))",
     r"pg_get_expr": "($1)::text",
     r"pg_get_viewdef": "(SELECT (rule.ev_action)::text FROM pg_rewrite rule"
     " WHERE rule.ev_class = $1 AND rule.rulename = '_RETURN')",

@@ -122,13 +122,40 @@ const NOTHING_COUNTED: &str = "CASE WHEN called.a1 IS NOT NULL THEN CAST(0 AS bi
 
 const NEVER: &str = "CASE WHEN called.a1 IS NULL THEN CAST(NULL AS timestamptz) END";
 
+/// A function as CREATE FUNCTION makes it (ruleutils.c, `pg_get_functiondef`). An aggregate is no name of a function, which is the error.
+const FUNCTION_DEFINITION: &str = "(SELECT CASE WHEN defined.prokind = 'a'
+        THEN CAST(CAST(format('\"%s is an aggregate function\"', defined.proname) AS regproc) AS text)
+        ELSE format(E'CREATE OR REPLACE %s %I.%I(%s)\n%s LANGUAGE %I\n%s%s\n',
+            CASE defined.prokind WHEN 'p' THEN 'PROCEDURE' ELSE 'FUNCTION' END, spaced.nspname, defined.proname,
+            pg_get_function_arguments(defined.oid), ' RETURNS ' || pg_get_function_result(defined.oid) || E'\n', spoken.lanname,
+            coalesce(nullif(concat(
+                CASE defined.prokind WHEN 'w' THEN ' WINDOW' END,
+                CASE defined.provolatile WHEN 'i' THEN ' IMMUTABLE' WHEN 's' THEN ' STABLE' END,
+                CASE defined.proparallel WHEN 's' THEN ' PARALLEL SAFE' WHEN 'r' THEN ' PARALLEL RESTRICTED' END,
+                CASE WHEN defined.proisstrict THEN ' STRICT' END,
+                CASE WHEN defined.prosecdef THEN ' SECURITY DEFINER' END,
+                CASE WHEN defined.proleakproof THEN ' LEAKPROOF' END,
+                CASE WHEN defined.procost <> CASE WHEN spoken.lanname IN ('internal', 'c') THEN 1 ELSE 100 END
+                    THEN ' COST ' || defined.procost END,
+                CASE WHEN defined.prorows NOT IN (0, 1000) THEN ' ROWS ' || defined.prorows END,
+                CASE WHEN CAST(defined.prosupport AS oid) <> 0 THEN ' SUPPORT ' || CAST(defined.prosupport AS text) END)
+                || E'\n', E'\n'), ''),
+            coalesce(CAST(defined.prosqlbody AS text), format('AS %s$%s$%s$%s$', quote_literal(defined.probin) || ', ',
+                CASE defined.prokind WHEN 'p' THEN 'procedure' ELSE 'function' END, defined.prosrc,
+                CASE defined.prokind WHEN 'p' THEN 'procedure' ELSE 'function' END))) END
+    FROM pg_catalog.pg_proc defined
+    JOIN pg_catalog.pg_namespace spaced ON spaced.oid = defined.pronamespace
+    JOIN pg_catalog.pg_language spoken ON spoken.oid = defined.prolang
+    WHERE defined.oid = called.a1)";
+
 /// Expression trees are kept as SQL.
 const FUNCTIONS: &[CatalogFunction] = &[
     function(
         "pg_get_expr",
         &["pg_node_tree", "oid"],
         "CASE WHEN called.a2 = 0 OR EXISTS (SELECT 1 FROM pg_catalog.pg_class named WHERE named.oid = called.a2)
-            THEN replace(CAST(called.a1 AS text), CHR(1), ', ') END",
+            THEN replace(split_part(CAST(called.a1 AS text), CHR(2), 1), CHR(1), ', ')
+                || coalesce(format_type(CAST(nullif(split_part(CAST(called.a1 AS text), CHR(2), 2), '') AS oid), NULL), '') END",
     ),
     function(
         "pg_get_expr",
@@ -285,6 +312,7 @@ const FUNCTIONS: &[CatalogFunction] = &[
         "CASE WHEN called.a1 IS NOT NULL THEN coalesce((SELECT CAST(greatest(counted.reltuples, 0) AS bigint)
             FROM pg_catalog.pg_class counted WHERE counted.oid = called.a1), 0) END",
     ),
+    function("pg_get_functiondef", &["oid"], FUNCTION_DEFINITION),
     // There are no partitions.
     function("pg_get_partkeydef", &["oid"], "CASE WHEN called.a1 IS NULL THEN CAST(NULL AS text) END"),
     // The bits of UPDATE, INSERT and DELETE: rows of views cannot be changed.

@@ -19,6 +19,7 @@
 //! | [`stored_values`] | fields into values |
 //! | [`column_types`] | types of columns as PostgreSQL's |
 //! | [`sequence_references`] | sequences within defaults |
+//! | `shown_defaults` | defaults as PostgreSQL shows them |
 //! | [`server_facts`] | what the server tells: database, roles, settings, sessions |
 //! | [`privileges`] | what a role may do |
 //! | [`held_privileges`] | what functions are told of it |
@@ -37,6 +38,7 @@ pub mod privileges;
 pub mod relations;
 pub mod sequence_references;
 pub mod server_facts;
+mod shown_defaults;
 pub mod snapshot;
 mod sources;
 mod stored_rows;

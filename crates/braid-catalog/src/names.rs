@@ -4,14 +4,17 @@ use std::sync::Arc;
 
 use braid_base::{DomainType, DomainTypeId, SchemaId};
 use braid_sql::SearchPath;
-use braid_sql::functions::{HeldPrivileges, ObjectNames, PrivilegedObject, RoleRight};
+use braid_sql::functions::{HeldPrivileges, ObjectNames, PrivilegedObject, RoleRight, RowTypeName};
 use braid_sql::pg_catalog::TypeId;
 use braid_sql::search_path::{SYSTEM_SCHEMA, TEMPORARY_SCHEMA};
 use braid_storage::{Catalog, ChunkMeta, RoleId, TableVersion, ViewDef};
 
 use crate::column_types::own_type_of_oid;
 use crate::held_privileges::held;
-use crate::object_ids::{key_index_id, schema_object_id, server_view_id, table_object_id, table_of_object_id};
+use crate::object_ids::{
+    key_index_id, relation_of_row_type, row_array_type_id, schema_object_id, server_view_id, table_object_id,
+    table_of_object_id,
+};
 use crate::privileges::{Roles, predefined_roles};
 use crate::relations::{relation, relation_by_id};
 use crate::server_facts::Role;
@@ -154,6 +157,17 @@ impl ObjectNames for CatalogNames {
 
     fn type_of_oid(&self, oid: u32) -> Option<TypeId> {
         own_type_of_oid(&self.catalog, oid)
+    }
+
+    fn row_type(&self, oid: u32) -> Option<RowTypeName> {
+        let id = relation_of_row_type(oid)?;
+        let (schema, relation) = match (self.catalog.by_id(id), self.catalog.view_by_id(id)) {
+            (Some(table), _) => self.in_schema(table.def.schema, &table.def.name),
+            (None, Some(view)) => self.in_schema(view.schema, &view.name),
+            (None, None) => return None,
+        };
+        let is_visible = self.relation_id(None, &relation) == Some(table_object_id(id));
+        Some(RowTypeName { schema, relation, is_visible, is_array: oid == row_array_type_id(id) })
     }
 
     fn sequence_of_column(&self, relation: u32, column: &str) -> Option<u32> {

@@ -8,8 +8,8 @@
 //! | 15 000 | views of what the server does |
 //! | 16 384 | tables, views, sequences and schemas |
 //! | 0x4000_0000 | enumerated types, their array types and labels, which are stored |
-//! | 0x8000_0000 | indexes of keys |
-//! | 0xA000_0000 | constraints that are keys or foreign keys, rules of views |
+//! | 0x8000_0000 | indexes of keys; among types, those of the rows of tables and views |
+//! | 0xA000_0000 | constraints that are keys or foreign keys, rules of views; among types, those of arrays of rows |
 //! | 0xC000_0000 | defaults of columns, and check constraints |
 //!
 //! Ranges have 2^29 numbers, that of defaults 2^30: [`COLUMNS_PER_TABLE`] for each table. Tables with ids that differ by a multiple of
@@ -96,6 +96,21 @@ pub fn table_of_object_id(id: u32) -> Option<TableId> {
     (FIRST_TABLE_ID..FIRST_TYPE_OID).contains(&id).then(|| TableId(id - FIRST_TABLE_ID))
 }
 
+/// The id of the type of the rows of a table or a view. Types and indexes are in different catalogs.
+pub fn row_type_id(relation: TableId) -> u32 {
+    FIRST_INDEX_ID + relation.0 % RANGE
+}
+
+/// The id of the type of arrays of these rows.
+pub fn row_array_type_id(relation: TableId) -> u32 {
+    FIRST_CONSTRAINT_ID + relation.0 % RANGE
+}
+
+/// The table or view whose rows, or arrays of them, are of the type with this id.
+pub fn relation_of_row_type(id: u32) -> Option<TableId> {
+    (FIRST_INDEX_ID..FIRST_DEFAULT_ID).contains(&id).then(|| TableId((id - FIRST_INDEX_ID) % RANGE))
+}
+
 /// The id of the index of a key: of one that is enforced by its own id, of a primary key that is only declared by its table's.
 pub fn key_index_id(table: TableId) -> u32 {
     FIRST_INDEX_ID + table.0 % RANGE
@@ -138,6 +153,8 @@ mod tests {
             assert_eq!(table_of_object_id(table_object_id(TableId(id))), Some(TableId(id)));
             assert_eq!(index_of_object_id(key_index_id(TableId(id))), Some(TableId(id)));
             assert_eq!(index_of_object_id(key_constraint_id(TableId(id))), None);
+            let of_rows = [row_type_id(TableId(id)), row_array_type_id(TableId(id))];
+            assert_eq!(of_rows.map(relation_of_row_type), [Some(TableId(id)); 2]);
         }
         for id in [0, 1259, FIRST_TABLE_ID - 1, key_index_id(TableId(7)), u32::MAX] {
             assert_eq!(table_of_object_id(id), None, "{id}");

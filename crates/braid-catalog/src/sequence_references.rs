@@ -24,8 +24,8 @@ pub fn references(default: &str) -> impl Iterator<Item = u32> {
     parts(default).filter_map(|part| if let Part::Relation(id) = part { Some(id) } else { None })
 }
 
-/// A default with the names of its sequences in place of their numbers: with their schemas where these are not `public`.
-pub fn shown_default(default: &str, catalog: &Catalog) -> String {
+/// The text with the names of its sequences in place of their numbers: with their schemas where these are not `public`.
+pub(crate) fn with_sequence_names(default: &str, catalog: &Catalog) -> String {
     let named = |id: u32| {
         let sequence = table_of_object_id(id).and_then(|id| catalog.sequence_by_id(id))?;
         let (schema, name) = (sequence.definition.schema, quote_identifier(&sequence.definition.name));

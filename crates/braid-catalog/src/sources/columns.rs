@@ -9,8 +9,8 @@ use super::sequences::identity_letter;
 use crate::column_types::{declared_type, sql_type_of, type_of_oid};
 use crate::named_row::{NamedRow, letter, oid, small, text, yes};
 use crate::object_ids::{default_id, key_index_id, server_view_id, table_object_id};
-use crate::sequence_references::shown_default;
 use crate::server_facts::ServerFacts;
+use crate::shown_defaults::shown_default;
 use crate::stored_types::stored_type;
 
 /// The columns of all tables, of the indexes of their keys, and of the server's views.
@@ -90,7 +90,7 @@ pub(super) fn defaults(catalog: &Catalog) -> Vec<NamedRow> {
                     ("oid", oid(default_id(table.def.id, at))),
                     ("adrelid", oid(table_object_id(table.def.id))),
                     ("adnum", small(at + 1)),
-                    ("adbin", text(&shown_default(default, catalog))),
+                    ("adbin", text(&shown_default(default, declared_type(catalog, column), catalog))),
                 ]);
             }
         }

@@ -1,14 +1,14 @@
 //! `pg_type` and `pg_constraint`: domains, their array types and their check constraints.
 
 use braid_base::{DomainCheck, DomainType};
-use braid_sql::Value;
 use braid_sql::pg_catalog::{TypeCategory, TypeId, pg_catalog};
+use braid_sql::{SqlType, Value};
 use braid_storage::{Catalog, CatalogDomain};
 
 use super::types::arrays;
 use crate::named_row::{NamedRow, letter, oid, text, yes};
 use crate::object_ids::schema_object_id;
-use crate::sequence_references::shown_default;
+use crate::shown_defaults::{shown_default, with_type_names};
 use crate::stored_types::stored_type;
 
 /// `domain_in`, `domain_recv`; output and subscripts are those of the base type.
@@ -66,8 +66,8 @@ fn of_domain(catalog: &Catalog, known: &CatalogDomain) -> NamedRow {
         ("typcollation", oid(stored.collation)),
     ];
     if let Some(default) = &domain.default {
-        let shown = shown_default(default, catalog);
-        row.extend([("typdefault", text(&shown)), ("typdefaultbin", text(&shown))]);
+        let shown = shown_default(default, SqlType::of(base), catalog);
+        row.extend([("typdefault", text(&with_type_names(&shown, catalog))), ("typdefaultbin", text(&shown))]);
     }
     row
 }

@@ -9,7 +9,7 @@ use super::sequences::SEQUENCE_COLUMNS;
 use super::views;
 use crate::named_row::{NamedRow, letter, oid, small, text, yes};
 use crate::object_ids::{
-    BOOTSTRAP_ROLE_ID, BTREE_ACCESS_METHOD_ID, HEAP_ACCESS_METHOD_ID, SYSTEM_NAMESPACE_ID, key_index_id,
+    BOOTSTRAP_ROLE_ID, BTREE_ACCESS_METHOD_ID, HEAP_ACCESS_METHOD_ID, SYSTEM_NAMESPACE_ID, key_index_id, row_type_id,
     schema_object_id, server_view_id, table_object_id,
 };
 use crate::server_facts::{ServerFacts, ServerView};
@@ -50,6 +50,7 @@ fn class_of_table(catalog: &Catalog, table: &TableVersion) -> NamedRow {
         ("relchecks", small(def.checks.len())),
         // PostgreSQL enforces foreign keys with triggers on both sides.
         ("relhastriggers", Value::Bool(!def.foreign_keys.is_empty() || !catalog.references_to(def.id).is_empty())),
+        ("reltype", oid(row_type_id(def.id))),
         ("relkind", letter(b'r')),
         ("relreplident", letter(b'd')),
     ]);

@@ -1,13 +1,14 @@
-//! `pg_type` and `pg_enum`: enumerated types, their array types and their labels; domains.
+//! `pg_type` and `pg_enum`: enumerated types, their array types and their labels; domains; types of the rows of relations.
 
-use braid_base::{EnumLabel, EnumType};
+use braid_base::{EnumLabel, EnumType, SchemaId, TableId};
 use braid_sql::Value;
+use braid_sql::search_path::NAME_BYTES_MAX;
 use braid_storage::{AccessObject, Catalog};
 
 use super::access::put_owner;
 use super::domains;
 use crate::named_row::{NamedRow, letter, oid, text, yes};
-use crate::object_ids::PUBLIC_NAMESPACE_ID;
+use crate::object_ids::{PUBLIC_NAMESPACE_ID, row_array_type_id, row_type_id, schema_object_id, table_object_id};
 use crate::server_facts::ServerFacts;
 
 /// The functions of a type, by the columns that name them.
@@ -21,10 +22,14 @@ const OF_ENUMS: Functions =
 const OF_ARRAYS: Functions =
     [("typinput", 750), ("typoutput", 751), ("typreceive", 2400), ("typsend", 2401), ("typsubscript", 6179)];
 
+/// `record_in`, `record_out`, `record_recv`, `record_send`; there is no subscript.
+const OF_ROWS: Functions =
+    [("typinput", 2290), ("typoutput", 2291), ("typreceive", 2402), ("typsend", 2403), ("typsubscript", 0)];
+
 /// `array_typanalyze`
 const ARRAY_ANALYZE: u32 = 3816;
 
-/// All enumerated types and domains, each with its array type behind it.
+/// All enumerated types and domains, and the types of the rows of tables and views, each with its array type behind it.
 pub(super) fn types(catalog: &Catalog, facts: &dyn ServerFacts) -> Vec<NamedRow> {
     let owned = |mut row: NamedRow, oid: u32, list: bool| {
         put_owner(&mut row, (catalog, facts), AccessObject::Type(oid), ("typowner", "typacl"));
@@ -42,7 +47,48 @@ pub(super) fn types(catalog: &Catalog, facts: &dyn ServerFacts) -> Vec<NamedRow>
         let [domain, array] = domains::types(catalog, known);
         [owned(domain, oid, true), owned(array, oid, false)]
     });
-    rows.chain(of_domains).collect()
+    let of_relations = relations(catalog).into_iter().flat_map(|(id, schema, name)| {
+        let array =
+            arrays((row_array_type_id(id), &array_name(name)), schema_object_id(schema), (row_type_id(id), b'd'));
+        let object = AccessObject::Relation(id);
+        [of_rows(id, schema, name), array].map(|mut row| {
+            put_owner(&mut row, (catalog, facts), object, ("typowner", "typacl"));
+            row.retain(|(column, _)| *column != "typacl");
+            row
+        })
+    });
+    rows.chain(of_domains).chain(of_relations).collect()
+}
+
+/// What has rows of a type of its own: tables, also those of materialized views, and views.
+fn relations(catalog: &Catalog) -> Vec<(TableId, SchemaId, &str)> {
+    let tables = catalog.tables().map(|table| (table.def.id, table.def.schema, table.def.name.as_str()));
+    let views = catalog.views().by_id().values().filter(|view| !view.is_materialized());
+    tables.chain(views.map(|view| (view.id, view.schema, view.name.as_str()))).collect()
+}
+
+/// The type of the rows of a table or a view.
+fn of_rows(id: TableId, schema: SchemaId, name: &str) -> NamedRow {
+    let mut row = common(row_type_id(id), name, schema_object_id(schema), OF_ROWS);
+    row.extend([
+        ("typlen", Value::Int2(-1)),
+        ("typtype", letter(b'c')),
+        ("typcategory", letter(b'C')),
+        ("typrelid", oid(table_object_id(id))),
+        ("typarray", oid(row_array_type_id(id))),
+        ("typalign", letter(b'd')),
+        ("typstorage", letter(b'x')),
+    ]);
+    row
+}
+
+/// The name of the type of arrays of a relation's rows. PostgreSQL takes another one where that is taken, which is not known here.
+fn array_name(relation: &str) -> String {
+    let mut end = relation.len().min(NAME_BYTES_MAX - 1);
+    while !relation.is_char_boundary(end) {
+        end -= 1;
+    }
+    format!("_{}", &relation[..end])
 }
 
 fn enumerated(definition: &EnumType) -> NamedRow {

@@ -7,7 +7,7 @@ use braid_storage::{Catalog, SourceColumn, ViewDef, ViewKind};
 use super::dependencies::dependency;
 use super::tables::class;
 use crate::named_row::{NamedRow, letter, oid, text, texts, yes};
-use crate::object_ids::{CLASS_CATALOG_ID, RULE_CATALOG_ID, TYPE_CATALOG_ID, rule_id, table_object_id};
+use crate::object_ids::{CLASS_CATALOG_ID, RULE_CATALOG_ID, TYPE_CATALOG_ID, row_type_id, rule_id, table_object_id};
 use crate::view_texts::view_text;
 
 /// The views that have no rows of their own.
@@ -16,7 +16,12 @@ pub(super) fn classes(catalog: &Catalog) -> impl Iterator<Item = NamedRow> {
     views.map(|view| {
         let mut row = class(catalog, (view.schema, &view.name), table_object_id(view.id), view.columns.len());
         row.retain(|(column, _)| *column != "relfilenode");
-        row.extend([("relkind", letter(b'v')), ("relhasrules", yes()), ("relreplident", letter(b'n'))]);
+        row.extend([
+            ("reltype", oid(row_type_id(view.id))),
+            ("relkind", letter(b'v')),
+            ("relhasrules", yes()),
+            ("relreplident", letter(b'n')),
+        ]);
         if !view.options.is_empty() {
             row.push(("reloptions", texts(&view.options)));
         }

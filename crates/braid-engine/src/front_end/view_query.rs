@@ -11,7 +11,8 @@ use braid_sql::functions::advisory::AdvisoryLocks;
 use braid_sql::functions::backends::Backends;
 use braid_sql::functions::numbers::random::SessionRandom;
 use braid_sql::functions::{
-    HeldPrivileges, Notifications, ObjectNames, PrivilegedObject, RoleRight, Sequences, SessionFacts, SettingChanges,
+    HeldPrivileges, Notifications, ObjectNames, PrivilegedObject, RoleRight, RowTypeName, Sequences, SessionFacts,
+    SettingChanges,
 };
 use braid_sql::input::time_zones::TimeZone;
 use braid_sql::pg_catalog::TypeId;
@@ -286,6 +287,10 @@ impl ObjectNames for NotingNames {
 
     fn domain(&self, domain: DomainTypeId) -> Arc<DomainType> {
         self.objects.domain(domain)
+    }
+
+    fn row_type(&self, oid: u32) -> Option<RowTypeName> {
+        self.objects.row_type(oid)
     }
 
     fn sequence_of_column(&self, relation: u32, column: &str) -> Option<u32> {

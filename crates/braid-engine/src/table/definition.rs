@@ -167,6 +167,7 @@ pub(crate) fn column_def(
         return Err(EngineError::new(SqlState::SyntaxError, message));
     }
     let (column_type, domain) = column_type(&column.data_type, session)?;
+    let default = default.filter(|text| domain.is_some() || !is_null_default(text));
     Ok(ColumnDef { nullable, default, generated, domain, ..ColumnDef::new(name, column_type) })
 }
 
@@ -192,6 +193,11 @@ pub(crate) fn default_text(expr: &Expr, session: &dyn SessionFacts) -> Result<St
         spelled = with_sequence_ids(spelled, &*names);
     }
     Ok(spelled.to_string())
+}
+
+/// Whether a default is that of columns without one. A column of a domain with it has not the domain's default.
+pub(crate) fn is_null_default(text: &str) -> bool {
+    text == "NULL"
 }
 
 /// The text of a condition, as it is kept.

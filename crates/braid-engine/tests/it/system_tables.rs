@@ -92,7 +92,7 @@ async fn psql_describes_a_table() {
     assert_eq!(db.run(&about(TABLE_KIND)).await, "0|r|true|false|false|false|false|false|false||0||p|d|heap");
     assert_eq!(
         db.run(&about(COLUMNS)).await,
-        "id|integer|NULL|true|NULL||\nname|character varying(10)|'x'|true|NULL||\n\
+        "id|integer|NULL|true|NULL||\nname|character varying(10)|'x'::character varying|true|NULL||\n\
          price|numeric(8,2)|NULL|false|NULL||\nc|character(3)|NULL|false|NULL||"
     );
     assert_eq!(db.run(&about(POLICIES)).await, "");
@@ -128,7 +128,7 @@ async fn the_front_end_answers_questions_about_the_catalog() {
             "select a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull, \
              (select pg_get_expr(d.adbin, d.adrelid) from pg_attrdef d where d.adrelid = a.attrelid and d.adnum = a.attnum) \
              from pg_attribute a where a.attrelid = 't'::regclass and a.attnum > 0 order by a.attnum",
-            "id|integer|true|NULL\nname|character varying(10)|false|'x'\nprice|numeric(8,2)|false|NULL",
+            "id|integer|true|NULL\nname|character varying(10)|false|'x'::character varying\nprice|numeric(8,2)|false|NULL",
         ),
         (
             "select column_name, data_type, character_maximum_length, numeric_scale, is_nullable \

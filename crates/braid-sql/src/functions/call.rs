@@ -131,6 +131,19 @@ pub trait Notifications: fmt::Debug + Send + Sync {
     fn queue_usage(&self) -> f64;
 }
 
+/// The name of the type of a relation's rows, or of arrays of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RowTypeName {
+    /// The schema of the relation.
+    pub schema: String,
+    /// The name of the relation.
+    pub relation: String,
+    /// Whether the relation is found without its schema.
+    pub is_visible: bool,
+    /// Whether it is the type of arrays.
+    pub is_array: bool,
+}
+
 /// The names of what a database has. Names without a schema are looked for along the search path.
 pub trait ObjectNames: fmt::Debug + Send + Sync {
     /// The number of a relation.
@@ -156,6 +169,10 @@ pub trait ObjectNames: fmt::Debug + Send + Sync {
     /// What a domain is for the statement.
     fn domain(&self, domain: DomainTypeId) -> Arc<DomainType> {
         domain.definition()
+    }
+    /// The relation whose rows are of the type with an oid, or of the array type of which they are elements.
+    fn row_type(&self, _oid: u32) -> Option<RowTypeName> {
+        None
     }
     /// The sequence that a column of a relation owns.
     fn sequence_of_column(&self, _relation: u32, _column: &str) -> Option<u32> {

@@ -2,6 +2,7 @@
 
 use crate::input::time_zones::TimeZone;
 
+use super::strings::results::output;
 use super::{Call, Function, SessionFacts};
 use crate::pg_catalog::{TypeId, pg_catalog};
 use crate::value_memory::UnlimitedMemory;
@@ -26,6 +27,15 @@ pub fn value_of_input(id: TypeId, text: &str, session: &dyn SessionFacts) -> Res
     )?));
     let input = input.ok_or_else(|| SqlError::unsupported(format!("values of type {id:?} are not supported")))?;
     read_text(input, Value::text(text), SqlType::of(id), -1, session)
+}
+
+/// The text of a value, as the type's output function writes it in a session. The value is not null.
+///
+/// # Errors
+/// For a type whose values are not supported as text (0A000).
+pub fn text_of_value(value: &Value, sql_type: SqlType, session: &dyn SessionFacts) -> Result<String, SqlError> {
+    let (argument_types, result_type) = ([sql_type], SqlType::of(TypeId::CSTRING));
+    output(value, sql_type, &Call { session, argument_types: &argument_types, result_type, memory: &UnlimitedMemory })
 }
 
 /// A session in which texts are read, outside of statements: it has a zone, and a time for words like `today`.

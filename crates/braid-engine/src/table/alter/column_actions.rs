@@ -21,7 +21,7 @@ use crate::statement::ColumnChange;
 use crate::statement_context::StatementContext;
 use crate::table::Missing;
 use crate::table::check_constraints::with_renamed_column;
-use crate::table::definition::{WrittenConstraints, column_def, default_text};
+use crate::table::definition::{WrittenConstraints, column_def, default_text, is_null_default};
 use crate::table::index_form::form_with_renamed_column;
 use crate::table::keys::PlainKeys;
 use crate::{EngineError, SqlState};
@@ -211,7 +211,7 @@ impl AlteredTable {
     fn set_default(&mut self, context: &StatementContext, name: &str, value: &Expr) -> Result<(), EngineError> {
         let text = default_text(value, &StatementFacts::of(context))?;
         let column = self.column(name)?;
-        column.default = Some(text);
+        column.default = Some(text).filter(|text| column.domain.is_some() || !is_null_default(text));
         bound_default(context, column).map(drop)
     }
 }

@@ -10,7 +10,7 @@ use braid_base::{DomainType, DomainTypeId};
 use crate::functions::advisory::AdvisoryLocks;
 use crate::functions::backends::Backends;
 use crate::functions::numbers::random::SessionRandom;
-use crate::functions::{Notifications, ObjectNames, Sequences, SessionFacts, SettingChanges};
+use crate::functions::{Notifications, ObjectNames, RowTypeName, Sequences, SessionFacts, SettingChanges};
 use crate::input::time_zones::TimeZone;
 use crate::pg_catalog::TypeId;
 use crate::tables::ViewOrigin;
@@ -140,6 +140,10 @@ impl ObjectNames for ViewNames {
 
     fn domain(&self, domain: DomainTypeId) -> Arc<DomainType> {
         self.0.domain(domain)
+    }
+
+    fn row_type(&self, oid: u32) -> Option<RowTypeName> {
+        self.0.row_type(oid)
     }
 
     fn sequence_of_column(&self, relation: u32, column: &str) -> Option<u32> {

@@ -3,7 +3,8 @@
 use super::names::number_of_text;
 use super::relations::objects;
 use super::{is_visible, unknown_number};
-use crate::functions::{Call, Implementations};
+use crate::functions::strings::quoting::quote_identifier;
+use crate::functions::{Call, Implementations, RowTypeName};
 use crate::pg_catalog::{TypeId, pg_catalog};
 use crate::types::type_names::{format_type, interval_words, type_name};
 use crate::types::type_text::{NamedType, type_of_text};
@@ -22,7 +23,10 @@ pub const FUNCTIONS: Implementations = &[
         let number = arguments[0].as_oid();
         match type_of_oid(number, call) {
             Some(id) => Ok(Value::Bool(schema_to_show(id, call)?.is_none())),
-            None => is_visible(number, false),
+            None => match row_type(number, call) {
+                Some(row_type) => Ok(Value::Bool(row_type.is_visible)),
+                None => is_visible(number, false),
+            },
         }
     }),
 ];
@@ -30,6 +34,20 @@ pub const FUNCTIONS: Implementations = &[
 /// The type with an oid. A session without names has no types of its own.
 fn type_of_oid(number: u32, call: &Call<'_>) -> Option<TypeId> {
     pg_catalog().type_of_oid(number).or_else(|| call.session.objects()?.type_of_oid(number))
+}
+
+fn row_type(number: u32, call: &Call<'_>) -> Option<RowTypeName> {
+    call.session.objects()?.row_type(number)
+}
+
+/// The name of the type of a relation's rows, which is that of the relation.
+fn row_type_text(number: u32, call: &Call<'_>) -> Option<String> {
+    let RowTypeName { schema, relation, is_visible, is_array } = row_type(number, call)?;
+    let brackets = if is_array { "[]" } else { "" };
+    Some(match is_visible {
+        true => format!("{}{brackets}", quote_identifier(&relation)),
+        false => format!("{}.{}{brackets}", quote_identifier(&schema), quote_identifier(&relation)),
+    })
 }
 
 /// The schema that the name of a type needs; `None` if the type is found without one.
@@ -69,7 +87,7 @@ fn named(number: u32, call: &Call<'_>) -> Result<Value, SqlError> {
     match type_of_oid(number, call) {
         _ if number == 0 => Ok(Value::text("-")),
         Some(id) => qualified(id, type_name(id), call),
-        None => unknown_number(number),
+        None => row_type_text(number, call).map_or_else(|| unknown_number(number), |text| Ok(Value::text(text))),
     }
 }
 
@@ -87,6 +105,9 @@ fn formatted(arguments: &[Value], call: &Call<'_>) -> Result<Value, SqlError> {
             qualified(id, format_type(SqlType { id, modifier: *modifier }), call)
         }
         (Some(id), _) => qualified(id, type_name(id), call),
-        (None, _) => unknown_number(number).map(|_| Value::text("???")),
+        (None, _) => match row_type_text(number, call) {
+            Some(text) => Ok(Value::text(text)),
+            None => unknown_number(number).map(|_| Value::text("???")),
+        },
     }
 }
