@@ -1,10 +1,10 @@
 #!/bin/sh
 # Real clients against the built server: psql, pg_dump, psycopg, ORMs of
-# Python, JDBC, clients and ORMs of Go and Node, tools of Java, dbt. Prints one line for each client and fails with the first.
+# Python, JDBC, clients and ORMs of Go and Node, Drizzle, tools of Java, dbt. Prints one line for each client and fails with the first.
 #
-#   cargo build -p braid-server && tests-clients/run.sh [psql|pg_dump|psycopg|orm|jdbc|go|node|java|dbt]...
+#   cargo build -p braid-server && tests-clients/run.sh [psql|pg_dump|psycopg|orm|jdbc|go|node|drizzle|java|dbt]...
 #
-# Without names it runs all but java and dbt, which take minutes to fetch and to run.
+# Without names it runs all but drizzle, java and dbt, which take minutes to fetch and to run.
 #
 # BRAID is the binary (default: the newest of the debug and release builds); BRAID_CLIENTS_DIR keeps what is fetched
 # once (a Python environment with psycopg, the JDBC driver). A client that cannot be had here is named and skipped,
@@ -152,6 +152,17 @@ run_node() {
     node "$cache/node/node_client.mjs"
     stop_server
     echo "node: ok"
+}
+
+run_drizzle() {
+    command -v npm >/dev/null || { missing drizzle "npm is not installed"; return; }
+    mkdir -p "$cache/drizzle"
+    cp -r "$here/drizzle/." "$cache/drizzle/"
+    (cd "$cache/drizzle" && npm install --silent --no-audit --no-fund) >"$work/npm.log" 2>&1 ||
+        { missing drizzle "npm cannot install the packages: $(tail -n 1 "$work/npm.log")"; return; }
+    start drizzle
+    node "$cache/drizzle/drizzle_client.mjs"
+    stop_server
 }
 
 run_java() {
