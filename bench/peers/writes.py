@@ -3,7 +3,8 @@
 
     BRAID=target/release/braid writes.py [--seconds 4]
 
-Each figure is of a fresh table. Statements of clients are sent by pgbench, batches and blocks by psycopg. Both servers sync before they answer. Afterwards sums are checked: no update is lost.
+Each figure is of a fresh table. Statements of clients are sent by pgbench, batches and blocks by psycopg. Both servers sync before they
+answer. Afterwards sums are checked: no update is lost.
 """
 import argparse, contextlib, re, subprocess, tempfile, time
 import psycopg

@@ -2,7 +2,7 @@
 // node-postgres and through postgres.js.
 //
 // PGPORT is the server's port. Every answer is compared with answers/drizzle.json, which RECORD=1 writes (against PostgreSQL). WIDE=1 adds
-// types and kinds of index which a server may lack, and the texts of expressions.
+// types and kinds of index which a server may lack, and the texts of expressions; it needs answers of its own, recorded before.
 import { spawnSync } from "node:child_process";
 import { mkdirSync, readFileSync, readdirSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";

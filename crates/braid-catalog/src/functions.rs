@@ -122,7 +122,8 @@ const NOTHING_COUNTED: &str = "CASE WHEN called.a1 IS NOT NULL THEN CAST(0 AS bi
 
 const NEVER: &str = "CASE WHEN called.a1 IS NULL THEN CAST(NULL AS timestamptz) END";
 
-/// A function as CREATE FUNCTION makes it (ruleutils.c, `pg_get_functiondef`). An aggregate is no name of a function, which is the error.
+/// A function as CREATE FUNCTION makes it (ruleutils.c, `pg_get_functiondef`). PostgreSQL refuses aggregates (42809). Here a cast fails for
+/// them (42883): its text says why, and names no function.
 const FUNCTION_DEFINITION: &str = "(SELECT CASE WHEN defined.prokind = 'a'
         THEN CAST(CAST(format('\"%s is an aggregate function\"', defined.proname) AS regproc) AS text)
         ELSE format(E'CREATE OR REPLACE %s %I.%I(%s)\n%s LANGUAGE %I\n%s%s\n',

@@ -107,14 +107,17 @@ impl Reader<'_> {
     }
 
     fn type_of(&self, syntax: &DataType) -> Option<SqlType> {
-        if let DataType::Custom(name, parameters) = syntax
-            && let [.., last] = &name.0[..]
-            && parameters.is_empty()
-            && let Some(known) = self.catalog.enum_type(&last.as_ident()?.value)
-        {
-            return Some(SqlType::of(type_of_oid(self.catalog, known.definition.oid)));
+        // Types of the system are found first, as along a search path.
+        if let Ok(of_system) = type_of_syntax(syntax, &ReadingSession::of_output()) {
+            return Some(of_system);
         }
-        type_of_syntax(syntax, &ReadingSession::of_output()).ok()
+        match syntax {
+            DataType::Custom(name, parameters) if parameters.is_empty() => {
+                let known = self.catalog.enum_type(&name.0.last()?.as_ident()?.value)?;
+                Some(SqlType::of(type_of_oid(self.catalog, known.definition.oid)))
+            }
+            _ => None,
+        }
     }
 
     fn cast(&self, operand: &Expr, sql_type: SqlType) -> Option<Shown> {

@@ -20,6 +20,7 @@
 //!
 //! A request travels `queued_device` (waits for a place in the queue) -> `submission_queue` -> `ring` (io_uring) or
 //! `thread_pool` (pread, pwrite) -> `request` and `transfer` (short transfers, interruptions, the reply).
+//! A durable write has its place in the queue as well, but the thread that asks executes it.
 //! Only `aligned_memory`, `aligned_buffer`, `request`, `syscalls` and `kernel_requests` contain `unsafe`.
 //!
 //! This crate knows files, offsets and bytes; it does not know tables, segments or checksums, and it caches nothing.

@@ -28,7 +28,7 @@ pub fn is_temporary_name(name: &str) -> bool {
 }
 
 /// Longest name in bytes; longer ones are cut.
-pub const NAME_BYTES_MAX: usize = 63;
+const NAME_BYTES_MAX: usize = 63;
 
 /// The schemas of a `search_path` that exist.
 #[derive(Clone, Debug, PartialEq, Eq)]

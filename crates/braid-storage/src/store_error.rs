@@ -30,7 +30,7 @@ pub struct DuplicateKey {
     pub table: String,
     /// The name of the key.
     pub key: String,
-    /// What it is of.
+    /// Its members.
     pub members: Vec<KeyMemberName>,
     /// The types of its members.
     pub types: Vec<ColumnType>,

@@ -14,7 +14,7 @@ use crate::object_ids::{
 use crate::stored_types::{StoredType, stored_type};
 
 /// Bytes of a name (`NAMEDATALEN - 1`).
-const NAME_BYTES_MAX: usize = 63;
+pub(super) const NAME_BYTES_MAX: usize = 63;
 
 /// The name of a primary key that is only declared, which is also that of its index: `table_pkey`, and with a number if there is a relation of
 /// this name in the same schema.

@@ -1,12 +1,14 @@
 //! `pg_type` and `pg_enum`: enumerated types, their array types and their labels; domains; types of the rows of relations.
 
+use std::collections::HashSet;
+
 use braid_base::{EnumLabel, EnumType, SchemaId, TableId};
 use braid_sql::Value;
-use braid_sql::search_path::NAME_BYTES_MAX;
 use braid_storage::{AccessObject, Catalog};
 
 use super::access::put_owner;
 use super::domains;
+use super::keys::NAME_BYTES_MAX;
 use crate::named_row::{NamedRow, letter, oid, text, yes};
 use crate::object_ids::{PUBLIC_NAMESPACE_ID, row_array_type_id, row_type_id, schema_object_id, table_object_id};
 use crate::server_facts::ServerFacts;
@@ -47,9 +49,11 @@ pub(super) fn types(catalog: &Catalog, facts: &dyn ServerFacts) -> Vec<NamedRow>
         let [domain, array] = domains::types(catalog, known);
         [owned(domain, oid, true), owned(array, oid, false)]
     });
-    let of_relations = relations(catalog).into_iter().flat_map(|(id, schema, name)| {
-        let array =
-            arrays((row_array_type_id(id), &array_name(name)), schema_object_id(schema), (row_type_id(id), b'd'));
+    let relations = relations(catalog);
+    let mut taken = type_names(catalog, &relations);
+    let of_relations = relations.into_iter().flat_map(|(id, schema, name)| {
+        let array_name = array_name(&mut taken, schema, name);
+        let array = arrays((row_array_type_id(id), &array_name), schema_object_id(schema), (row_type_id(id), b'd'));
         let object = AccessObject::Relation(id);
         [of_rows(id, schema, name), array].map(|mut row| {
             put_owner(&mut row, (catalog, facts), object, ("typowner", "typacl"));
@@ -60,11 +64,23 @@ pub(super) fn types(catalog: &Catalog, facts: &dyn ServerFacts) -> Vec<NamedRow>
     rows.chain(of_domains).chain(of_relations).collect()
 }
 
-/// What has rows of a type of its own: tables, also those of materialized views, and views.
+/// What has rows of a type of its own, oldest first: tables, also those of materialized views, and views.
 fn relations(catalog: &Catalog) -> Vec<(TableId, SchemaId, &str)> {
     let tables = catalog.tables().map(|table| (table.def.id, table.def.schema, table.def.name.as_str()));
     let views = catalog.views().by_id().values().filter(|view| !view.is_materialized());
-    tables.chain(views.map(|view| (view.id, view.schema, view.name.as_str()))).collect()
+    let mut relations: Vec<_> = tables.chain(views.map(|view| (view.id, view.schema, view.name.as_str()))).collect();
+    relations.sort_unstable_by_key(|(id, ..)| *id);
+    relations
+}
+
+/// The names of all types but those of arrays of rows, by schema.
+fn type_names(catalog: &Catalog, relations: &[(TableId, SchemaId, &str)]) -> HashSet<(SchemaId, String)> {
+    let enums = catalog.enum_types().map(|known| &known.definition);
+    let enums = enums.flat_map(|known| [&known.name, &known.array_name].map(|name| (SchemaId::PUBLIC, name.clone())));
+    let domains = catalog.domains().map(|known| &known.definition);
+    let domains = domains.flat_map(|known| [&known.name, &known.array_name].map(|name| (known.schema, name.clone())));
+    let relations = relations.iter().map(|(_, schema, name)| (*schema, (*name).to_owned()));
+    enums.chain(domains).chain(relations).collect()
 }
 
 /// The type of the rows of a table or a view.
@@ -82,13 +98,17 @@ fn of_rows(id: TableId, schema: SchemaId, name: &str) -> NamedRow {
     row
 }
 
-/// The name of the type of arrays of a relation's rows. PostgreSQL takes another one where that is taken, which is not known here.
-fn array_name(relation: &str) -> String {
-    let mut end = relation.len().min(NAME_BYTES_MAX - 1);
-    while !relation.is_char_boundary(end) {
-        end -= 1;
+/// The name of the type of arrays of a relation's rows, which it takes: with as many underscores before it as no other type has.
+fn array_name(taken: &mut HashSet<(SchemaId, String)>, schema: SchemaId, relation: &str) -> String {
+    let mut underscores = String::from("_");
+    loop {
+        let end = relation.floor_char_boundary(NAME_BYTES_MAX.saturating_sub(underscores.len()));
+        let candidate = format!("{underscores}{}", &relation[..end]);
+        if taken.insert((schema, candidate.clone())) {
+            return candidate;
+        }
+        underscores.push('_');
     }
-    format!("_{}", &relation[..end])
 }
 
 fn enumerated(definition: &EnumType) -> NamedRow {

@@ -195,7 +195,7 @@ pub(crate) fn default_text(expr: &Expr, session: &dyn SessionFacts) -> Result<St
     Ok(spelled.to_string())
 }
 
-/// Whether a default is that of columns without one. A column of a domain with it has not the domain's default.
+/// Whether a default is the same as none. On a column of a domain it takes the place of the domain's default.
 pub(crate) fn is_null_default(text: &str) -> bool {
     text == "NULL"
 }

@@ -31,7 +31,7 @@ struct Now {
     reserved: SequenceState,
     /// What the reserved numbers were computed by: those of another definition are others.
     reserved_by: Option<Arc<SequenceDef>>,
-    /// Numbers of the last reservation that were left when it was made.
+    /// How many numbers the last reservation left, behind those that were taken with it.
     last_reservation: u64,
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::History;
-use super::lists::{append, elements, read};
+use super::lists::{append, elements, read, takes_a_place};
 use super::recorder::{Ended, Process};
 use super::transactions::{Behaviour, Step, Transaction};
 use crate::BenchError;
@@ -20,9 +20,11 @@ const ANSWER_AFTER_MAX: Duration = Duration::from_secs(60);
 /// Time between two attempts to connect.
 const CONNECT_EVERY: Duration = Duration::from_millis(20);
 
-/// Errors that end a transaction of such clients: serialization failure, deadlock, cancellation, lock timeout. A unique violation is one
-/// only of an append that took the place of another's.
-const EXPECTED: [&str; 5] = ["40001", "40P01", "57014", "55P03", "23505"];
+/// Errors that end a transaction of such clients: serialization failure, deadlock, cancellation, lock timeout.
+const EXPECTED: [&str; 4] = ["40001", "40P01", "57014", "55P03"];
+
+/// The error of an append whose place in its list another one has taken.
+const PLACE_IS_TAKEN: &str = "23505";
 
 /// Runs transactions until none is left.
 pub(super) async fn run(history: Arc<History>, seed: u64) -> Result<(), BenchError> {
@@ -166,6 +168,7 @@ impl Client {
             Ok(rows) => Ok(Answer::Rows(rows)),
             Err(error) => match error.sqlstate() {
                 Some(sqlstate) if EXPECTED.contains(&sqlstate) => Ok(Answer::Failed),
+                Some(PLACE_IS_TAKEN) if takes_a_place(&statement.text) => Ok(Answer::Failed),
                 Some(_) => Err(error),
                 None if matches!(error, BenchError::Wire { .. }) => {
                     self.session = None;

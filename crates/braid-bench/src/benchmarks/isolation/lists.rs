@@ -146,6 +146,11 @@ pub(super) fn append(key: u64, element: u64, is_prepared: bool) -> Statement {
     }
 }
 
+/// Whether a statement inserts an element at a place of its list, which only one element can have.
+pub(super) fn takes_a_place(statement: &str) -> bool {
+    statement.starts_with("insert into list_elements")
+}
+
 /// Reads a list: a text of all elements, or a row for each.
 pub(super) fn read(key: u64, is_prepared: bool) -> Statement {
     let text = match Storage::of(key) {

@@ -98,7 +98,7 @@ pub(super) fn of(history: &History, clients: usize, kills: u64) -> Result<Vec<Fi
         let cycles = checked(&recorded, Level::Serializable.model())?.anomalies.values().map(Vec::len).sum::<usize>();
         figures.push(Figure::new(named("cycles that serializability forbids"), cycles as f64, ""));
     }
-    println!("{level:?}, {clients} clients: {} committed, {} aborted, no anomaly", figures[0].value, figures[2].value);
+    println!("{}, {} aborted, no anomaly", named(&format!("{} committed", figures[0].value)), figures[2].value);
     Ok(figures)
 }
 
