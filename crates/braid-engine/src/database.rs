@@ -253,6 +253,13 @@ impl Database {
     }
 }
 
+impl Drop for Database {
+    fn drop(&mut self) {
+        // What runs in the background ends soon.
+        self.shutdown.cancel();
+    }
+}
+
 impl fmt::Debug for Database {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Database").field("data_dir", &self.config.data_dir).finish_non_exhaustive()

@@ -77,6 +77,7 @@ mod activity;
 mod advisory_locks;
 mod altered_relations;
 mod arrow_cast;
+mod automatic_compaction;
 mod bound_parameters;
 mod clock;
 mod code_blocks;

@@ -1,13 +1,14 @@
 //! VACUUM, ANALYZE, CHECKPOINT, REINDEX, CLUSTER and LOCK TABLE.
 //!
-//! Braid keeps statistics with every write, drops chunks without rows by itself, and has no index that could differ from its rows, so that
-//! VACUUM, ANALYZE, REINDEX and CLUSTER check their names and have nothing to do. There are no locks of tables: LOCK TABLE is refused in
+//! VACUUM compacts: it writes chunks again of which a part is deleted, and with FULL all that have deleted rows. Braid keeps statistics
+//! with every write and has no index that could differ from its rows, so that ANALYZE, REINDEX and CLUSTER check their names and have nothing to do. There are no locks of tables: LOCK TABLE is refused in
 //! modes that would keep others from reading or changing rows, and in SHARE UPDATE EXCLUSIVE, which two transactions never hold at once.
 //! The others keep only from locking and altering tables. What alters a table waits for nobody here, and readers of its earlier state go
 //! on.
 
 use std::collections::HashSet;
 
+use braid_base::TableId;
 use braid_storage::AccessObject;
 use sqlparser::ast::{Ident, ObjectName};
 
@@ -20,6 +21,9 @@ use crate::table::named_index;
 use crate::table_names::{Named, SystemKind, named_table, no_schema};
 use crate::transaction::needs_block;
 use crate::{EngineError, Outcome, SqlState, Statement, TransactionStatus};
+
+/// The part of a chunk's rows that is deleted when VACUUM writes it again: what is written is then at most 20 times what is won.
+const VACUUM_SHARE: f64 = 0.05;
 
 /// What is done to a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,8 +54,9 @@ pub(crate) async fn execute(
 ) -> Result<Outcome, EngineError> {
     let is_in_block = context.transaction_status() != TransactionStatus::Idle || statement.is_among_others();
     match maintenance {
-        MaintenanceStatement::Vacuum { analyzes, unknown, targets } => {
+        MaintenanceStatement::Vacuum { analyzes, is_full, unknown, targets } => {
             let work = if *analyzes { Work::VacuumAndAnalyze } else { Work::Vacuum };
+            let share = if *is_full { 0.0 } else { VACUUM_SHARE };
             check_options("VACUUM", unknown.as_deref())?;
             if work == Work::Vacuum && targets.iter().any(|target| !target.columns.is_empty()) {
                 let message = "ANALYZE option must be specified when a column list is provided";
@@ -61,7 +66,9 @@ pub(crate) async fn execute(
                 let message = "VACUUM cannot run inside a transaction block";
                 return Err(EngineError::new(SqlState::ActiveTransaction, message));
             }
-            check_targets(context, work, targets)?;
+            for table in check_targets(context, work, targets)? {
+                context.database().store().compact(table, share).await?;
+            }
             Ok(Outcome::done("VACUUM"))
         }
         MaintenanceStatement::Analyze { unknown, targets } => {
@@ -195,9 +202,17 @@ fn check_options(statement: &str, unknown: Option<&str>) -> Result<(), EngineErr
     }
 }
 
-/// Checks that all tables exist, then each of them.
-fn check_targets(context: &StatementContext, work: Work, targets: &[Target]) -> Result<(), EngineError> {
+/// Checks that all tables exist, then each of them; returns those that the work is done to. Without targets these are all that the role owns.
+fn check_targets(context: &StatementContext, work: Work, targets: &[Target]) -> Result<Vec<TableId>, EngineError> {
     let snapshot = context.snapshot();
+    if targets.is_empty() {
+        let access = AccessCheck::now(context);
+        let is_owned = |table: &TableId| {
+            let owned = [AccessObject::Relation(*table), AccessObject::Database];
+            access.as_ref().is_none_or(|access| owned.into_iter().any(|owned| access.check_owner(owned).is_ok()))
+        };
+        return Ok(snapshot.tables().map(|version| version.def.id).filter(is_owned).collect());
+    }
     let mut found = Vec::with_capacity(targets.len());
     for target in targets {
         match named_table(context, &snapshot, &target.name)? {
@@ -205,10 +220,17 @@ fn check_targets(context: &StatementContext, work: Work, targets: &[Target]) -> 
             named => found.push((named, &target.columns)),
         }
     }
-    found.into_iter().try_for_each(|(named, columns)| check_target(context, work, &named, columns))
+    let worked_on = found.into_iter().map(|(named, columns)| check_target(context, work, &named, columns));
+    Ok(worked_on.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
 }
 
-fn check_target(context: &StatementContext, work: Work, named: &Named, columns: &[Ident]) -> Result<(), EngineError> {
+/// The table, if the work is done to it.
+fn check_target(
+    context: &StatementContext,
+    work: Work,
+    named: &Named,
+    columns: &[Ident],
+) -> Result<Option<TableId>, EngineError> {
     let skip = |name: &str, why: &str| {
         context.raise(Notice::warning(SqlState::Warning, format!("skipping \"{name}\" --- {why}")));
     };
@@ -217,20 +239,24 @@ fn check_target(context: &StatementContext, work: Work, named: &Named, columns: 
         && [object, AccessObject::Database].into_iter().all(|owned| access.check_owner(owned).is_err())
     {
         skip(name, &format!("only table or database owner can {} it", work.verb()));
-        return Ok(());
+        return Ok(None);
     }
     let skipped = match named {
-        Named::Table(def) => return check_columns(&def.name, columns, |name| def.column(name).is_some()),
+        Named::Table(def) => {
+            check_columns(&def.name, columns, |name| def.column(name).is_some())?;
+            return Ok(Some(def.id));
+        }
         Named::View(view) if view.is_materialized() => {
-            return check_columns(&view.name, columns, |name| view.columns.iter().any(|column| column.name == name));
+            check_columns(&view.name, columns, |name| view.columns.iter().any(|column| column.name == name))?;
+            return Ok(Some(view.id));
         }
         Named::View(view) => &view.name,
         Named::Sequence(known) => &known.definition.name,
         Named::System(name, SystemKind::View) => name,
-        Named::System(_, SystemKind::Table) | Named::Nothing(..) | Named::NoSchema(..) => return Ok(()),
+        Named::System(_, SystemKind::Table) | Named::Nothing(..) | Named::NoSchema(..) => return Ok(None),
     };
     skip(skipped, &format!("cannot {} non-tables or special system tables", work.verb()));
-    Ok(())
+    Ok(None)
 }
 
 /// A relation of users, and its name.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use braid_io::{Device, open_device};
 use futures::future::BoxFuture;
 
+use crate::automatic_compaction::compact_when_worn;
 use crate::database::cannot_create;
 use crate::table::index_keys::IndexKeys;
 use crate::{Config, Database, EngineError};
@@ -33,6 +34,7 @@ impl Database {
             let database = Self::assemble(device, config)?;
             database.store().set_key_evaluator(Arc::new(IndexKeys::of(&database)));
             database.store().set_other_waits(database.advisory_locks().clone());
+            compact_when_worn(&database);
             Ok(database)
         })
     }

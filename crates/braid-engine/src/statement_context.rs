@@ -25,7 +25,7 @@ mod writes;
 
 use identity::Login;
 pub(crate) use transactions::Characteristics;
-pub(crate) use writes::RowChange;
+pub(crate) use writes::{RenumberedRow, RowChange};
 
 use std::collections::BTreeMap;
 use std::fmt;

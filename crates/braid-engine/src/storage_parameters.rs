@@ -1,6 +1,6 @@
 //! `WITH (…)` of a table: PostgreSQL's storage parameters. Braid needs none of them.
 //!
-//! `fillfactor` and `autovacuum_enabled` are checked and forgotten: pages are never changed in place, and there is no vacuum to turn off.
+//! `fillfactor` and `autovacuum_enabled` are checked and forgotten: pages are never changed in place, and compaction is not turned off.
 //! Others are refused, and those that PostgreSQL does not have are errors.
 
 use sqlparser::ast::{Expr, SqlOption, UnaryOperator, Value};

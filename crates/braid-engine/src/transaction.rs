@@ -146,7 +146,7 @@ impl Work {
 
 /// Whether tables that were read of a snapshot have been changed since.
 fn is_changed(reads: &BTreeSet<TableId>, snapshot: Option<&Catalog>, newest: &Catalog) -> bool {
-    let sequence = |catalog: &Catalog, id| catalog.by_id(id).map(|version| version.sequence);
+    let sequence = |catalog: &Catalog, id| catalog.by_id(id).map(|version| version.content);
     snapshot.is_some_and(|snapshot| reads.iter().any(|id| sequence(snapshot, *id) != sequence(newest, *id)))
 }
 

@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use braid_base::SEGMENT_ALIGN_BYTES;
+use braid_base::{ChunkId, SEGMENT_ALIGN_BYTES};
 use braid_io::IoReason;
 use bytes::Bytes;
 use futures::future::BoxFuture;
@@ -57,7 +57,8 @@ impl Store {
         for version in catalog.tables() {
             report.tables += 1;
             report.chunks += version.chunks.len();
-            for file in files_of(version).values() {
+            let next_chunk = catalog.entry(version.def.id).map_or(0, |entry| entry.next_chunk_id);
+            for file in files_of(version, next_chunk).values() {
                 report.files += 1;
                 let faults = check_file(shared, version, file, &mut report.bytes).await;
                 report.faults.extend(faults);
@@ -194,16 +195,19 @@ fn deleted_rows_faults(version: &TableVersion, chunks: &[ManifestChunk], path: &
     version.chunks.iter().zip(chunks).filter_map(fault).collect()
 }
 
-/// The data files of a table, each with the bytes it should have.
-fn files_of(version: &TableVersion) -> BTreeMap<DataFileId, ExpectedFile> {
+/// The data files of a table, each with the bytes it should have. `next_chunk` is the number that the table's next chunk gets.
+fn files_of(version: &TableVersion, next_chunk: u32) -> BTreeMap<DataFileId, ExpectedFile> {
+    let has_dropped_columns = version.def.columns.len() < usize::from(version.def.next_column_id);
     let mut files = BTreeMap::new();
     for chunk in version.chunks.iter() {
         let Some(file) = &chunk.file else { continue };
-        let file = files
-            .entry(file.id())
-            .or_insert_with(|| ExpectedFile { file: Arc::clone(file), length: DATA_FILE_HEADER_BYTES as u64 });
+        let (length, is_cut) = (DATA_FILE_HEADER_BYTES as u64, false);
+        let file = files.entry(file.id()).or_insert_with(|| ExpectedFile { file: Arc::clone(file), length, is_cut });
         let end = chunk.segments.iter().filter_map(SegmentMeta::file_range).map(FileRange::end).max().unwrap_or(0);
         file.length = file.length.max(end);
+        // The chunk behind it may have been in the file.
+        let behind = ChunkId(chunk.id.0 + 1);
+        file.is_cut = has_dropped_columns || behind.0 < next_chunk && version.chunk(behind).is_none();
     }
     files
 }
@@ -211,6 +215,8 @@ fn files_of(version: &TableVersion) -> BTreeMap<DataFileId, ExpectedFile> {
 struct ExpectedFile {
     file: Arc<DataFile>,
     length: u64,
+    /// Whether bytes behind these may be of columns or chunks that have gone.
+    is_cut: bool,
 }
 
 async fn check_file(
@@ -219,7 +225,7 @@ async fn check_file(
     expected: &ExpectedFile,
     bytes_read: &mut u64,
 ) -> Vec<Fault> {
-    let ExpectedFile { file, length } = expected;
+    let ExpectedFile { file, length, is_cut } = expected;
     let fault = |offset, kind| Fault {
         table: Some(version.def.name.clone()),
         column: None,
@@ -232,11 +238,10 @@ async fn check_file(
         return vec![fault(None, FaultKind::Missing)];
     }
     let mut faults = Vec::new();
-    let has_dropped_columns = version.def.columns.len() < usize::from(version.def.next_column_id);
     let is_aligned = |bytes: u64| bytes.is_multiple_of(SEGMENT_ALIGN_BYTES as u64);
     match file.handle().len_bytes() {
         Ok(found) if found == *length => {}
-        Ok(found) if has_dropped_columns && found > *length && is_aligned(found) => {}
+        Ok(found) if *is_cut && found > *length && is_aligned(found) => {}
         Ok(found) => faults.push(fault(None, FaultKind::Length { expected: *length, found })),
         Err(error) => faults.push(fault(None, FaultKind::Read(error))),
     }

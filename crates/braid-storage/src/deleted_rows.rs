@@ -7,6 +7,8 @@
 //!
 //! Invariants: rows are below the chunk's row count, bits at and above it are zero, and `count` is the number of ones.
 
+use std::collections::BTreeMap;
+
 use braid_base::{CHUNK_ROWS, ChunkId, VECTOR_ROWS};
 
 use crate::Selection;
@@ -16,6 +18,12 @@ use crate::selection::SELECTION_WORDS;
 const ROW_BITS: u32 = CHUNK_ROWS.trailing_zeros();
 
 const _: () = assert!(CHUNK_ROWS.is_power_of_two() && ROW_BITS + u32::BITS < i64::BITS);
+
+/// The first number of chunks that only their transaction sees.
+pub const PRIVATE_CHUNKS: u32 = 1 << 31;
+
+/// Rows to delete, by chunk.
+pub type RowDeletes = BTreeMap<ChunkId, DeletedRows>;
 
 /// Deleted rows of one chunk, perhaps none, perhaps all.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -86,6 +94,18 @@ impl DeletedRows {
         assert!(row < self.row_count, "row {row} of a chunk of {}", self.row_count);
         let (vector, word, bit) = place(row);
         self.words(vector).is_some_and(|words| words[word] & bit != 0)
+    }
+
+    /// Number of deleted rows below `row`.
+    pub fn count_below(&self, row: u32) -> u32 {
+        let (vector, word, bit) = place(row);
+        let of_vector = |known: &DeletedInVector| {
+            let whole = if known.vector < vector { SELECTION_WORDS } else { word };
+            let ones: u32 = known.words[..whole].iter().map(|word| word.count_ones()).sum();
+            let partial = if known.vector == vector { (known.words[word] & (bit - 1)).count_ones() } else { 0 };
+            ones + partial
+        };
+        self.vectors.iter().take_while(|known| known.vector <= vector).map(of_vector).sum()
     }
 
     /// The deleted rows, ascending.
@@ -211,6 +231,9 @@ mod tests {
             assert_eq!((new, deleted.count() as usize), (sets[0].len(), sets[0].len()));
             assert!(deleted.iter().eq(sets[0].iter().copied()));
             assert!((0..row_count).all(|row| deleted.contains(row) == sets[0].contains(&row)));
+            for row in [0, row_count / 3, row_count / 2, row_count - 1] {
+                assert_eq!(deleted.count_below(row) as usize, sets[0].range(..row).count(), "below {row}");
+            }
             assert_eq!(deleted.first_common(&further), sets[0].intersection(&sets[1]).next().copied());
             let united = deleted.union(&further);
             assert!(united.iter().eq(sets[0].union(&sets[1]).copied()));

@@ -12,6 +12,7 @@
 //! | `predicate` | what a scan may ask of one column without decoding it |
 //! | `zone_map` | smallest and largest value of a segment, and which predicates they refute |
 //! | `deleted_rows` | which rows of a chunk are deleted; the identity of a row |
+//! | `moved_rows`, `seen_rows` | where rows are that a commit has written again; rows of older versions, found in newer ones |
 //! | `row_conflict` | why rows cannot be deleted |
 //! | `key_evaluator` | what computes the keys of indexes of expressions |
 //! | `key_index` | UNIQUE and PRIMARY KEY: sorted runs of keys and rows, and the keys that transactions are about to add |
@@ -48,6 +49,7 @@
 //! | `access`, `access_subjects` | roles, owners and privileges; those of a state |
 //! | `table_appender` | rows on their way into a table |
 //! | `write_set` | what a transaction changes, what its statements see of it, and its commit |
+//! | `compaction` | chunks written again without their deleted rows |
 //! | `check` | whether everything on disk is as it was written |
 //! | `store_error` | what can go wrong in a store |
 //! | `chunk_reader` | whole chunks read back, to be merged or checked |
@@ -66,6 +68,7 @@ mod comment_subjects;
 mod comments;
 mod commit_log;
 mod common_scale;
+mod compaction;
 mod data_directory;
 mod data_file;
 mod data_file_header;
@@ -84,6 +87,7 @@ mod manifest_error;
 mod memory_segment;
 mod missing_segments;
 mod missing_values;
+mod moved_rows;
 mod name_checks;
 mod predicate;
 mod references;
@@ -94,6 +98,7 @@ pub mod scalar;
 mod schema_names;
 mod schemas;
 mod sections;
+mod seen_rows;
 mod segment;
 mod segment_error;
 mod selection;
@@ -126,9 +131,10 @@ pub use column_change_error::ColumnChangeError;
 pub use column_changes::ColumnChange;
 pub use comments::CommentSubject;
 pub use common_scale::CommonScale;
+pub use compaction::Compaction;
 pub use data_file::DataFile;
 pub use data_file_header::{DataFileId, HeaderFault};
-pub use deleted_rows::{DeletedRows, RowId};
+pub use deleted_rows::{DeletedRows, PRIVATE_CHUNKS, RowDeletes, RowId};
 pub use distinct_sketch::{DistinctCount, DistinctSketch};
 pub use foreign_keys::{Deferral, FOREIGN_KEYS_MAX, ForeignKeyDef, MatchType, ReferentialAction};
 pub use key_evaluator::{ComputedKeys, KeyEvaluator};
@@ -141,13 +147,14 @@ pub use manifest::Manifest;
 pub use manifest_error::ManifestError;
 pub use memory_segment::MemorySegment;
 pub use missing_values::missing_value_of;
+pub use moved_rows::Successor;
 pub use predicate::ColumnPredicate;
 pub use references::Reference;
 pub use row_conflict::RowConflict;
-pub use row_deletion::RowDeletes;
 pub use row_locks::{LockWaits, Locked, LockingTransaction, OtherWaits, RowLockMode};
 pub use scalar::Scalar;
 pub use schemas::{PUBLIC_SCHEMA, SchemaDef, TableRef};
+pub use seen_rows::SeenRows;
 pub use segment::{EncodedSegment, NUMERIC_TAG, PreparedPredicate, Segment, encode_segment, encoded_numerics};
 pub use segment_error::SegmentError;
 pub use selection::Selection;
@@ -158,7 +165,7 @@ pub use sequences::{
 };
 pub use store::{Store, StoreOptions};
 pub use store_error::{DuplicateKey, KeyMemberName, StoreError, ViolatedReference, ViolatingSide};
-pub use store_shared::{PRIVATE_CHUNKS, PRIVATE_SEQUENCE};
+pub use store_shared::PRIVATE_SEQUENCE;
 pub use table::{
     CHECKS_MAX, CheckDef, ChunkMeta, ColumnDef, ColumnDomain, FileRange, GenerationDef, SegmentMeta, SegmentPlace,
     TableDef, TableVersion,

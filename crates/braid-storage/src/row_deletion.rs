@@ -4,19 +4,13 @@
 //! out, and its file goes when no other chunk is in it. Sketches stay as they are and count the removed values too, until no
 //! row is left.
 //!
-//! Deletes name rows by chunk and number, which a version gives and a later one need not have any more: two commits may delete
-//! different rows of a chunk, but not the same row, and not rows of a chunk that an append has merged with others. The caller
-//! decides what a conflict means to its transaction.
+//! Deletes name rows by chunk and number. Two commits may delete different rows of a chunk, but not the same row. Rows of a chunk that was
+//! written again meanwhile are found where they are now ([`crate::seen_rows`]) before they are deleted here. The caller decides what a
+//! conflict means to its transaction.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use braid_base::ChunkId;
-
-use crate::{ChunkMeta, DeletedRows, DistinctCount, DistinctSketch, RowConflict, TableVersion};
-
-/// Rows to delete, by chunk.
-pub type RowDeletes = BTreeMap<ChunkId, DeletedRows>;
+use crate::{ChunkMeta, DeletedRows, DistinctCount, DistinctSketch, RowConflict, RowDeletes, TableVersion};
 
 impl TableVersion {
     /// The version with the number `sequence` that has all rows of this one but `deletes`. No other version of the table has that
@@ -25,8 +19,7 @@ impl TableVersion {
     /// # Errors
     /// When a row is not in this version any more.
     pub fn without_rows(&self, deletes: &RowDeletes, sequence: u64) -> Result<Self, RowConflict> {
-        let find = |id: &ChunkId| self.chunks.binary_search_by_key(id, |chunk| chunk.id);
-        if let Some(chunk) = deletes.keys().copied().find(|id| find(id).is_err()) {
+        if let Some(chunk) = deletes.keys().copied().find(|id| self.chunk(*id).is_none()) {
             return Err(RowConflict::ChunkGone { chunk });
         }
         let left = |chunk: &Arc<ChunkMeta>| match deletes.get(&chunk.id).filter(|deletes| !deletes.is_empty()) {
@@ -52,8 +45,7 @@ impl TableVersion {
     /// When one is not.
     pub(crate) fn check_has_rows(&self, deletes: &RowDeletes) -> Result<(), RowConflict> {
         for (id, rows) in deletes {
-            let found = self.chunks.binary_search_by_key(id, |chunk| chunk.id);
-            let chunk = &self.chunks[found.map_err(|_| RowConflict::ChunkGone { chunk: *id })?];
+            let chunk = self.chunk(*id).ok_or(RowConflict::ChunkGone { chunk: *id })?;
             if let Some(row) = chunk.deleted.as_ref().and_then(|deleted| deleted.first_common(rows)) {
                 return Err(RowConflict::Deleted { chunk: *id, row });
             }

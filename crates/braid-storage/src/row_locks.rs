@@ -5,7 +5,7 @@
 //!    also lock rows that it only reads ([`RowLockMode`]).
 //! 2. A lock is taken under the commit lock, together with the check that the newest state still has the rows. So no commit comes
 //!    between, and a lock holds what was checked.
-//! 3. Commits do not merge chunks with rows that others have locked: a row keeps its number as long as it is locked.
+//! 3. A lock is of the row's number in the newest state: it follows a row that a commit writes again ([`crate::moved_rows`]).
 //! 4. A transaction waits for one other at a time, until that one ends. The one whose wait would close a circle fails instead.
 //!
 //! Locks are bitmaps by chunk, so that a transaction may lock any number of rows.
@@ -18,12 +18,13 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use braid_base::{ChunkId, TableId, TimeSum};
+use braid_base::{TableId, TimeSum};
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
 use crate::key_index::{AddedKeys, KeyId, KeyRun, PendingKeys};
-use crate::{DeletedRows, RowDeletes, StoreError};
+use crate::moved_rows::MovedChunks;
+use crate::{ChunkMeta, DeletedRows, RowDeletes, RowId, StoreError};
 
 /// What became of a request for locks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,6 +88,12 @@ struct State {
 }
 
 impl State {
+    /// The locked rows of a table, of all transactions.
+    fn locked_rows(&mut self, table: TableId) -> impl Iterator<Item = &mut RowDeletes> {
+        let of_all = self.owners.values_mut().flat_map(|owner| &mut owner.rows);
+        of_all.filter_map(move |rows| rows.get_mut(&table))
+    }
+
     /// Whether a transaction waits for itself: through others, and through the sessions that sessions wait for otherwise.
     fn waits_for_itself(&self, number: u64, blocking: &dyn Fn(i32) -> Vec<i32>) -> bool {
         let session_of = |number: u64| self.owners.get(&number).and_then(|owner| owner.waits.lock().session);
@@ -278,12 +285,28 @@ impl RowLocks {
         state.waits.iter().filter_map(|(waiting, holder)| session_of(waiting).zip(session_of(holder))).collect()
     }
 
-    /// Whether a transaction other than `owner` has locked rows of a chunk.
-    pub(crate) fn is_locked(&self, table: TableId, chunk: ChunkId, owner: Option<&LockOwner>) -> bool {
-        let state = self.state.lock();
-        let others = state.owners.iter().filter(|(number, _)| owner.is_none_or(|owner| owner.number != **number));
-        let mut of_table = others.flat_map(|(_, owner)| RowLockMode::ALL.map(|mode| owner.rows(mode, table)));
-        of_table.any(|rows| rows.is_some_and(|rows| rows.contains_key(&chunk)))
+    /// The locks follow the rows that a commit has written again, and the chunks say where these are.
+    pub(crate) fn follow(&self, moved: &[MovedChunks]) {
+        if moved.is_empty() {
+            return;
+        }
+        let mut state = self.state.lock();
+        for moved in moved {
+            moved.announce();
+            state.locked_rows(moved.table()).for_each(|rows| moved.follow(rows));
+        }
+    }
+
+    /// All is as it was before these commits, the last of which comes first.
+    pub(crate) fn go_back(&self, moved: &[MovedChunks]) {
+        if moved.is_empty() {
+            return;
+        }
+        let mut state = self.state.lock();
+        for moved in moved.iter().rev() {
+            moved.retract();
+            state.locked_rows(moved.table()).for_each(|rows| moved.go_back(rows));
+        }
     }
 }
 
@@ -342,13 +365,14 @@ impl LockOwner {
         held.flat_map(RowDeletes::values).map(|rows| u64::from(rows.count())).sum()
     }
 
-    /// The other transaction that is about to delete a row.
-    pub(crate) fn deleter_of(&self, table: TableId, chunk: ChunkId, row: u32) -> Option<Holder> {
+    /// The other transaction that is about to delete a row of a chunk, wherever that is now.
+    pub(crate) fn deleter_of(&self, table: TableId, chunk: &ChunkMeta, row: u32) -> Option<Holder> {
         let state = self.locks.state.lock();
         let mut others = state.owners.iter().filter(|(number, _)| **number != self.number);
         let holds = |owner: &Owner| {
-            let rows = owner.rows(RowLockMode::Deletion, table).and_then(|rows| rows.get(&chunk));
-            rows.is_some_and(|rows| rows.contains(row))
+            let Some(rows) = owner.rows(RowLockMode::Deletion, table) else { return false };
+            let is_held = |place: RowId| rows.get(&place.chunk).is_some_and(|rows| rows.contains(place.row));
+            chunk.successor.any_place(RowId { chunk: chunk.id, row }, is_held)
         };
         others.find(|(_, owner)| holds(owner)).map(|(number, owner)| Holder { number: *number, end: owner.end.clone() })
     }
@@ -462,7 +486,7 @@ fn overlap(held: &RowDeletes, rows: &RowDeletes) -> bool {
 #[cfg(test)]
 mod tests {
     use arrow::array::{ArrayRef, Int64Array};
-    use braid_base::ColumnId;
+    use braid_base::{ChunkId, ColumnId};
 
     use super::*;
     use crate::ColumnType;
@@ -474,6 +498,11 @@ mod tests {
             deletes.entry(ChunkId(*chunk)).or_insert_with(|| DeletedRows::none(100)).insert(*row);
         }
         deletes
+    }
+
+    fn chunk(id: u32, row_count: u32) -> Arc<ChunkMeta> {
+        let (deleted, file, segments, keys, successor) = Default::default();
+        Arc::new(ChunkMeta { id: ChunkId(id), row_count, deleted, file, segments, keys, successor })
     }
 
     const TABLE: TableId = TableId(7);
@@ -488,11 +517,8 @@ mod tests {
         one.try_lock(DELETION, TABLE, &rows(&[(1, 5), (1, 7)])).unwrap();
         assert_eq!(other.try_lock(DELETION, TABLE, &rows(&[(9, 1), (1, 7)])).unwrap_err().number, one.number);
         other.try_lock(DELETION, TableId(8), &rows(&[(1, 7)])).unwrap();
-        assert!(locks.is_locked(TABLE, ChunkId(2), None) && locks.is_locked(TABLE, ChunkId(2), Some(&other)));
-        assert!(!locks.is_locked(TABLE, ChunkId(2), Some(&one)) && !locks.is_locked(TABLE, ChunkId(9), None));
         drop(one);
         other.try_lock(DELETION, TABLE, &rows(&[(1, 7)])).unwrap();
-        assert!(!locks.is_locked(TABLE, ChunkId(2), None));
     }
 
     #[test]
@@ -512,11 +538,38 @@ mod tests {
             one.try_lock(held, TABLE, &rows(&[(1, 5)])).unwrap();
             assert_eq!(other.try_lock(wanted, TABLE, &rows(&[(1, 5)])).is_ok(), is_free, "{held:?} {wanted:?}");
             one.try_lock(wanted, TABLE, &rows(&[(1, 6)])).unwrap();
-            assert!(locks.is_locked(TABLE, ChunkId(1), Some(&other)));
             let about_to_delete = one.locks.state.lock().owners[&one.number].rows(Deletion, TABLE).is_some();
-            assert_eq!(other.deleter_of(TABLE, ChunkId(1), 5).is_some(), held == Deletion);
+            assert_eq!(other.deleter_of(TABLE, &chunk(1, 100), 5).is_some(), held == Deletion);
             assert_eq!(about_to_delete, [held, wanted].contains(&Deletion));
         }
+    }
+
+    #[test]
+    fn locks_follow_rows_that_are_written_again_and_come_back() {
+        let locks = Arc::new(RowLocks::default());
+        let (one, other) = (locks.owner(), locks.owner());
+        let (first, second, merged) = (chunk(1, 100), chunk(2, 100), chunk(9, 200));
+        one.try_lock(DELETION, TABLE, &rows(&[(1, 5), (2, 6), (3, 7)])).unwrap();
+        let into = [(merged.id, merged.row_count, merged.successor.clone())].into_iter();
+        let moved = [MovedChunks::new(TABLE, [&first, &second].into_iter().map(|chunk| chunk.gone()), into)];
+        locks.follow(&moved);
+        let at = |row: u32| RowDeletes::from([(ChunkId(9), DeletedRows::of(200, [row]))]);
+        assert!(other.try_lock(DELETION, TABLE, &at(5)).is_err());
+        assert!(other.try_lock(DELETION, TABLE, &at(106)).is_err());
+        other.try_lock(DELETION, TABLE, &at(6)).unwrap();
+        assert!(other.try_lock(DELETION, TABLE, &rows(&[(3, 7)])).is_err());
+        // Who has seen the row where it was finds who deletes it.
+        assert!(other.deleter_of(TABLE, &first, 5).is_some() && other.deleter_of(TABLE, &second, 6).is_some());
+        assert!(other.deleter_of(TABLE, &first, 6).is_none() && one.deleter_of(TABLE, &first, 6).is_some());
+        // The commit is given up.
+        locks.go_back(&moved);
+        assert!(other.deleter_of(TABLE, &merged, 5).is_none());
+        for (locked, row) in [(&one, (1, 5)), (&one, (2, 6)), (&one, (3, 7)), (&other, (1, 6))] {
+            let third = locks.owner();
+            let holder = third.try_lock(DELETION, TABLE, &rows(&[row])).unwrap_err();
+            assert_eq!(holder.number, locked.number, "{row:?}");
+        }
+        assert!(other.deleter_of(TABLE, &first, 5).is_some() && one.deleter_of(TABLE, &first, 6).is_some());
     }
 
     #[test]

@@ -265,7 +265,8 @@ fn open_tables(directory: &Arc<DataDirectory>, manifest: Manifest) -> Result<Cat
             };
             let (id, row_count, deleted) = (chunk.id, chunk.row_count, chunk.deleted);
             let segments = missing.complete(&def, row_count, &chunk.segments);
-            opened.push(Arc::new(ChunkMeta { id, row_count, deleted, file, segments, keys: Arc::default() }));
+            let (keys, successor) = Default::default();
+            opened.push(Arc::new(ChunkMeta { id, row_count, deleted, file, segments, keys, successor }));
         }
         let distinct = sketches.into_iter().map(|sketch| sketch.map(DistinctCount::new)).collect();
         let version = TableVersion::new(Arc::new(def), opened.into(), sequence, distinct);

@@ -16,6 +16,7 @@ use crate::commit_log::log_writer::LogWriter;
 use crate::data_directory::DataDirectory;
 use crate::data_file::DataFile;
 use crate::data_file_header::DataFileId;
+use crate::deleted_rows::PRIVATE_CHUNKS;
 use crate::key_index::KeyRunCache;
 use crate::manifest::NextIds;
 use crate::row_locks::RowLocks;
@@ -26,9 +27,6 @@ pub(crate) use group_commit::GroupCommit;
 
 /// The first number of versions and states that only their transaction sees.
 pub const PRIVATE_SEQUENCE: u64 = 1 << 63;
-
-/// The first number of chunks that only their transaction sees.
-pub const PRIVATE_CHUNKS: u32 = 1 << 31;
 
 /// What a store and its appenders have in common.
 pub(crate) struct StoreShared {

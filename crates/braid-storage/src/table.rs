@@ -12,9 +12,11 @@ use braid_base::{ChunkId, ColumnId, SchemaId, SegmentId, TableId};
 
 use crate::column_change_error::COLUMNS_MAX;
 use crate::data_file::DataFile;
+use crate::deleted_rows::PRIVATE_CHUNKS;
 use crate::key_index::ChunkKeys;
 use crate::memory_segment::MemorySegment;
 use crate::missing_values::why_unfit;
+use crate::moved_rows::{GoneChunk, Successor};
 use crate::{
     ColumnType, CommonScale, DeletedRows, DistinctCount, EncodedSegment, ForeignKeyDef, KeyDef, PhysicalType, Scalar,
     SegmentError, ZoneMap,
@@ -334,12 +336,20 @@ pub struct ChunkMeta {
     pub segments: Vec<SegmentMeta>,
     /// What is known of its keys.
     pub keys: Arc<ChunkKeys>,
+    /// Where its rows are after a commit has written them again; one for all versions of the chunk.
+    pub successor: Successor,
 }
 
 impl ChunkMeta {
     /// Rows that are not deleted, at least 1.
     pub fn live_row_count(&self) -> u32 {
         self.row_count - self.deleted.as_ref().map_or(0, |deleted| deleted.count())
+    }
+
+    /// What is known of it when its rows are written again.
+    pub(crate) fn gone(&self) -> GoneChunk {
+        let Self { id, row_count, deleted, successor, .. } = self;
+        GoneChunk { id: *id, row_count: *row_count, deleted: deleted.clone(), successor: successor.clone() }
     }
 
     /// The file of a segment that is in one. Panics for a chunk in memory.
@@ -368,6 +378,8 @@ pub struct TableVersion {
     pub chunks: Arc<[Arc<ChunkMeta>]>,
     /// The manifest sequence number that made this version.
     pub sequence: u64,
+    /// That of the version that had other rows, or another definition, than the one before: compaction changes neither.
+    pub content: u64,
     /// For each column how many different values its chunks have; `None` where they were not counted: rows were there before
     /// manifests had sketches. Too high after values are gone. Too low by the sketch's error, and where numerics without a precision have
     /// several scales: integers are counted without theirs.
@@ -389,7 +401,17 @@ impl TableVersion {
             column.column_type.is_encoded_numeric().then(|| CommonScale::of(parts)).flatten()
         };
         let common_scales = def.columns.iter().enumerate().map(common_scale).collect();
-        Self { def, chunks, sequence, distinct, common_scales }
+        Self { def, chunks, sequence, content: sequence, distinct, common_scales }
+    }
+
+    /// The version, of the same rows and definition as one with this number.
+    pub(crate) fn with_content(self, content: u64) -> Self {
+        Self { content, ..self }
+    }
+
+    /// The version without its chunks: what plans depend on, and nothing that holds memory or files.
+    pub fn without_chunks(&self) -> Self {
+        Self { chunks: Arc::from([]), ..self.clone() }
     }
 
     /// What the values of each column of numerics without a precision have in common. A plan is right for versions in which
@@ -429,6 +451,16 @@ impl TableVersion {
     /// About how many different values a column has, nulls aside.
     pub fn distinct_count(&self, column: ColumnId) -> Option<f64> {
         self.distinct[self.position(column)].as_ref().map(DistinctCount::estimate)
+    }
+
+    /// A chunk, by its number.
+    pub fn chunk(&self, id: ChunkId) -> Option<&Arc<ChunkMeta>> {
+        if id.0 >= PRIVATE_CHUNKS {
+            // A transaction's own are in no order.
+            return self.chunks.iter().rev().find(|chunk| chunk.id == id);
+        }
+        let at = self.chunks.binary_search_by_key(&id, |chunk| chunk.id).ok()?;
+        Some(&self.chunks[at])
     }
 
     /// The identity of a segment of this table.

@@ -48,7 +48,8 @@ impl Store {
             next.check_names()?;
             next.check_domains()?;
             next.check_views(&catalog)?;
-            lock.publish(Commit { catalog: next, added: Vec::new(), removed: Vec::new(), locks: None }).await?;
+            let (added, removed, moved) = Default::default();
+            lock.publish(Commit { catalog: next, added, removed, moved, locks: None }).await?;
             Ok(result)
         })
     }

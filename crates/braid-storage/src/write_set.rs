@@ -65,15 +65,16 @@ use crate::schemas::TableRef;
 use crate::store_shared::StoreShared;
 use crate::table_appender::{AppendedRows, TableAppender, Target};
 use crate::{
-    CheckDef, DeletedRows, ForeignKeyDef, KeyDef, RowDeletes, Store, StoreError, TableDef, TableVersion, TypeChanges,
-    ViewChanges, ViewDef,
+    CheckDef, DeletedRows, ForeignKeyDef, KeyDef, PRIVATE_CHUNKS, RowDeletes, SeenRows, Store, StoreError, TableDef,
+    TableVersion, TypeChanges, ViewChanges, ViewDef,
 };
 
 pub use access_edits::NewObject;
 pub use altered_table::AlteredRows;
+pub(crate) use commit::files_besides;
 pub use key_lookup::KeyLookup;
 use keyed_edits::KeyedEdits;
-use next_version::NextVersion;
+pub(crate) use next_version::NextVersion;
 use references::PendingReferences;
 pub use references::{CheckTime, ReferenceKeys, ReferringRows, RowCheck};
 pub use row_events::{RemovedRows, RowEvent};
@@ -277,7 +278,7 @@ impl WriteSet {
     /// Deletes rows of a table that `view` has, none of which is deleted there.
     ///
     /// # Errors
-    /// [`StoreError::UnknownTable`].
+    /// [`StoreError::UnknownTable`], [`StoreError::RowConflict`] if the view lacks a chunk.
     pub fn delete_rows<'a>(
         &mut self,
         view: &Catalog,
@@ -286,21 +287,52 @@ impl WriteSet {
     ) -> Result<(), StoreError> {
         let table = table.into();
         meant(view, table)?;
-        if let Some(version) = view.meant(table) {
-            self.delete_of_version(view, version, deletes);
+        match view.meant(table) {
+            Some(version) => self.delete_of_version(view, version, deletes),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     /// As [`Self::delete_rows`], of a version of a table of `view` that has the rows.
-    pub fn delete_of_version(&mut self, view: &Catalog, version: &Arc<TableVersion>, deletes: &RowDeletes) {
-        if deletes.values().all(DeletedRows::is_empty) {
-            return;
-        }
-        self.note_removed(view, version, deletes);
+    ///
+    /// # Errors
+    /// [`StoreError::RowConflict`] if the version lacks a chunk.
+    pub fn delete_of_version(
+        &mut self,
+        view: &Catalog,
+        version: &Arc<TableVersion>,
+        deletes: &RowDeletes,
+    ) -> Result<(), StoreError> {
+        let (own, committed) = deletes.clone().into_iter().partition(|(chunk, _)| chunk.0 >= PRIVATE_CHUNKS);
+        let seen = SeenRows::of(version, &committed);
+        let seen = seen.map_err(|conflict| StoreError::RowConflict { table: version.def.name.clone(), conflict })?;
+        self.delete_seen_rows((view, version), &seen, own)
+    }
+
+    /// Deletes committed rows that a statement has seen, and rows of the transaction's own, of a version of a table of `view` that is as
+    /// new as those that they were seen in. None of them is deleted there.
+    ///
+    /// # Errors
+    /// [`StoreError::RowConflict`] if the version lacks a row that was seen.
+    pub fn delete_seen_rows(
+        &mut self,
+        (view, version): (&Catalog, &Arc<TableVersion>),
+        seen: &SeenRows,
+        own: RowDeletes,
+    ) -> Result<(), StoreError> {
         let def = &version.def;
+        let mut deletes = own;
+        let own_ids: Vec<_> = deletes.keys().copied().collect();
+        let conflict = |conflict| StoreError::RowConflict { table: def.name.clone(), conflict };
+        deletes.extend(seen.rows_in(version).map_err(conflict)?);
+        if deletes.values().all(DeletedRows::is_empty) {
+            return Ok(());
+        }
+        self.note_removed(view, version, &deletes);
+        deletes.retain(|chunk, _| own_ids.contains(chunk));
         let writes = self.tables.entry(def.id).or_insert_with(|| TableWrites::new(Arc::clone(def), Base::Newest));
-        writes.delete(deletes);
+        writes.delete(seen, &deletes);
+        Ok(())
     }
 
     fn check_none_deferred(&self, def: &TableDef, operation: &'static str) -> Result<(), StoreError> {
@@ -501,7 +533,7 @@ impl WriteSet {
 impl TableWrites {
     fn version(&self, def: &Arc<TableDef>, base: Option<&Arc<TableVersion>>, sequence: u64) -> TableVersion {
         let base = base.map(|base| {
-            let left = base.without_rows_left(self.deletes(), sequence);
+            let left = base.without_rows_left(&self.deletes().rows_left_in(base), sequence);
             Arc::new(if left.def == *def { left } else { left.defined_as(def, sequence) })
         });
         let mut next = NextVersion::of(base.as_ref(), def);

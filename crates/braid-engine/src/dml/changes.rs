@@ -75,9 +75,8 @@ impl Changes {
         if changes.is_empty() {
             return Ok(true);
         }
-        if !context.change_rows(changes).await? {
-            return Ok(false);
-        }
+        let Some(renumbered) = context.change_rows(changes).await? else { return Ok(false) };
+        self.replaced.follow(&renumbered);
         enforce(context, self.replaced).await?;
         context.keep_changes().await?;
         Ok(true)

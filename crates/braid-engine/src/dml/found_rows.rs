@@ -2,30 +2,29 @@
 
 use std::collections::btree_map::Entry;
 
-use braid_storage::{DeletedRows, PRIVATE_CHUNKS, RowDeletes, RowId, TableVersion};
+use braid_storage::{DeletedRows, PRIVATE_CHUNKS, RowDeletes, RowId, SeenRows, TableVersion};
 
 /// Rows of a table.
 #[derive(Default)]
 pub(super) struct FoundRows {
     /// Those of committed chunks.
-    pub committed: RowDeletes,
+    pub committed: SeenRows,
     /// Those that the transaction has added.
     pub own: RowDeletes,
 }
 
 impl FoundRows {
-    /// Adds a row with an identity that a scan of the version gave; whether it is new. `None` if its chunk is gone: others have merged it.
+    /// Adds a row with an identity that a scan of the version gave; whether it is new. `None` if the version lacks its chunk.
     pub fn insert(&mut self, version: &TableVersion, number: i64) -> Option<bool> {
-        let RowId { chunk, row } = row_of(number);
-        let rows = if is_own(number) { &mut self.own } else { &mut self.committed };
-        let rows = match rows.entry(chunk) {
+        let row = row_of(number);
+        if !is_own(number) {
+            return self.committed.insert(version, row);
+        }
+        let rows = match self.own.entry(row.chunk) {
             Entry::Occupied(entry) => entry.into_mut(),
-            Entry::Vacant(entry) => {
-                let known = version.chunks.iter().find(|known| known.id == chunk)?;
-                entry.insert(DeletedRows::none(known.row_count))
-            }
+            Entry::Vacant(entry) => entry.insert(DeletedRows::none(version.chunk(row.chunk)?.row_count)),
         };
-        Some(rows.insert(row))
+        Some(rows.insert(row.row))
     }
 }
 

@@ -190,7 +190,7 @@ impl LockingQuery {
         }
     }
 
-    /// Which rows it could lock; `None` if others have moved one, or changed one that it was to wait for.
+    /// Which rows it could lock; `None` if others have changed one that it was to wait for.
     async fn lock_free(
         &self,
         part: Part<'_>,
@@ -206,11 +206,8 @@ impl LockingQuery {
             let places: Vec<usize> = (0..row_count).filter(wanted).collect();
             let wanted: Vec<RowId> = places.iter().map(|at| row_of(ids.value(*at))).collect();
             let states = part.context.lock_free_rows(version, &wanted, &table.locking(snapshot)).await?;
-            if part.context.has_fixed_snapshot() && states.iter().any(|state| state.is_other()) {
+            if part.context.has_fixed_snapshot() && states.contains(&RowState::Changed) {
                 return Err(concurrent_update());
-            }
-            if states.contains(&RowState::Moved) {
-                return Ok(None);
             }
             for (at, state) in places.into_iter().zip(states) {
                 are_locked[at] = state == RowState::Locked;

@@ -17,7 +17,7 @@ use arrow::row::{RowConverter, SortField};
 use braid_base::ColumnId;
 use braid_storage::{
     DeletedRows, Locked, PRIVATE_CHUNKS, Reference, ReferenceKeys, ReferentialAction, ReferringRows, RemovedRows,
-    RowCheck, RowDeletes, RowEvent, RowId, TableDef, TableVersion,
+    RowCheck, RowDeletes, RowEvent, RowId, SeenRows, TableDef, TableVersion,
 };
 
 use super::assignment::Assignment;
@@ -286,7 +286,7 @@ async fn change_referencing(
     }
     let rows = row_deletes(&version, of_keys.iter().flatten().map(|(row, _)| *row)).ok_or_else(concurrent_update)?;
     let mut writes = context.take_writes();
-    writes.delete_of_version(&view, &version, &rows);
+    writes.delete_of_version(&view, &version, &rows)?;
     if let Some(appended) = appended {
         writes.add_rows(appended).await?;
     }
@@ -349,15 +349,16 @@ async fn lock_referencing(context: &StatementContext, lost: &[LostKeys]) -> Resu
         };
         let committed = of_keys.iter().flatten().map(|(row, _)| *row).filter(|row| row.chunk.0 < PRIVATE_CHUNKS);
         let is_fixed = context.has_fixed_snapshot();
-        let Some(committed) = row_deletes(&version, committed) else {
+        let mut seen = SeenRows::default();
+        if committed.map(|row| seen.insert(&version, row)).any(|is_new| is_new.is_none()) {
             // A commit has merged a chunk between two searches.
             context.put_writes(writes);
             continue;
-        };
-        let locked = writes.lock_rows(version.def.id, &committed).await?;
+        }
+        let locked = writes.lock_rows(version.def.id, &seen).await?;
         context.put_writes(writes);
         match locked {
-            Locked::AsSeen if is_fixed && !are_visible(context, &version, &committed) => {
+            Locked::AsSeen if is_fixed && !are_visible(context, &version, &seen) => {
                 return Err(concurrent_update());
             }
             Locked::AsSeen => return Ok(Some(FoundRows { version, of_keys })),
@@ -368,12 +369,10 @@ async fn lock_referencing(context: &StatementContext, lost: &[LostKeys]) -> Resu
 }
 
 /// Whether the snapshot of the transaction has these rows.
-fn are_visible(context: &StatementContext, version: &TableVersion, rows: &RowDeletes) -> bool {
+fn are_visible(context: &StatementContext, version: &TableVersion, rows: &SeenRows) -> bool {
     let (committed, _) = context.states();
     let known = committed.by_id(version.def.id);
-    known.is_some_and(|known| {
-        rows.keys().all(|chunk| known.chunks.binary_search_by_key(chunk, |known| known.id).is_ok())
-    })
+    known.is_some_and(|known| rows.chunk_ids().all(|chunk| known.chunk(chunk).is_some()))
 }
 
 /// Rows by chunk; `None` if the version lacks a chunk.
@@ -383,7 +382,7 @@ fn row_deletes(version: &TableVersion, rows: impl Iterator<Item = RowId>) -> Opt
         let rows = match deletes.entry(chunk) {
             Entry::Occupied(entry) => entry.into_mut(),
             Entry::Vacant(entry) => {
-                let known = version.chunks.iter().find(|known| known.id == chunk)?;
+                let known = version.chunk(chunk)?;
                 entry.insert(DeletedRows::none(known.row_count))
             }
         };

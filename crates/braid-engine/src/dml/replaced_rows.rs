@@ -9,6 +9,7 @@ use braid_base::{ColumnId, TableId};
 use braid_storage::{Catalog, Reference, ReferenceKeys, RowId, TableDef};
 
 use crate::EngineError;
+use crate::statement_context::RenumberedRow;
 
 /// The new keys of updated rows, of any number of tables.
 #[derive(Default)]
@@ -53,6 +54,16 @@ impl ReplacedRows {
     /// As [`Self::note`], of rows by the numbers of their identities.
     pub fn note_numbers(&mut self, catalog: &Catalog, def: &TableDef, replaced: &Int64Array, rows: &RecordBatch) {
         self.note(catalog, def, replaced.values().iter().filter_map(|number| RowId::of_number(*number)), rows);
+    }
+
+    /// Knows rows by other numbers from now on.
+    pub fn follow(&mut self, renumbered: &[RenumberedRow]) {
+        // All are taken before one is put back, as one may have the number of another.
+        let take = |RenumberedRow { table, seen, now }: &RenumberedRow| {
+            Some(((*table, *now), self.places.remove(&(*table, *seen))?))
+        };
+        let taken: Vec<_> = renumbered.iter().filter_map(take).collect();
+        self.places.extend(taken);
     }
 
     /// The number of updated rows of a table that were noted.

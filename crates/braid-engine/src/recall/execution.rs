@@ -114,7 +114,8 @@ pub(crate) async fn shared_form(context: &StatementContext, texts: &[String]) ->
     };
     let parameters: Option<Vec<ParameterRow>> = constants.iter().map(bind).collect();
     let parameters = parameters.ok_or_else(|| none("a constant of one of them is another statement's plan"))?;
-    let plan = context.database().dispatcher().resources().order_joins(&template.plan, &parameters).await.plan;
+    let on_tables = template.on(&context.snapshot()).ok_or_else(|| none("their tables have changed"))?;
+    let plan = context.database().dispatcher().resources().order_joins(&on_tables, &parameters).await.plan;
     Ok(SharedForm { plan, parameters, schema: template.physical_schema })
 }
 

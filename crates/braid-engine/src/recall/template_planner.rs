@@ -21,7 +21,7 @@ use crate::statement_context::StatementContext;
 use crate::templates::expression_binding::ExpressionBinding;
 use crate::templates::generalization::{Generalization, HoleRole};
 use crate::templates::hole_value::HoleType;
-use crate::templates::plan_template::{Guard, PlanTemplate, estimated_bytes, next_number};
+use crate::templates::plan_template::{Guard, PlanTemplate, estimated_bytes, next_number, without_rows};
 
 /// How often a query is planned anew with one more hole pinned.
 const ATTEMPTS_MAX: usize = 64;
@@ -152,7 +152,7 @@ fn template(
         number: next_number(),
         guards,
         binding: ExpressionBinding { varying: varying.collect(), literal_inputs, parameters: query.parameters },
-        plan: query.plan,
+        plan: without_rows(query.plan),
         is_optimistic: query.is_optimistic,
         definitions,
         tables,

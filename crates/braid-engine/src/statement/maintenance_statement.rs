@@ -23,8 +23,8 @@ const ANALYZE_OPTIONS: usize = 2;
 /// A statement about how the database is kept.
 #[derive(Debug)]
 pub(crate) enum MaintenanceStatement {
-    /// VACUUM, whose tables are analyzed too or not.
-    Vacuum { analyzes: bool, unknown: Option<String>, targets: Vec<Target> },
+    /// VACUUM, whose tables are analyzed too or not, and of all deleted rows or of chunks with many of them.
+    Vacuum { analyzes: bool, is_full: bool, unknown: Option<String>, targets: Vec<Target> },
     /// ANALYZE.
     Analyze { unknown: Option<String>, targets: Vec<Target> },
     /// CHECKPOINT.
@@ -72,6 +72,7 @@ pub(crate) struct Target {
 #[derive(Debug, Default)]
 struct Options {
     analyzes: bool,
+    is_full: bool,
     concurrently: bool,
     unknown: Option<String>,
 }
@@ -117,15 +118,16 @@ fn parse_vacuum(parser: &mut Parser<'_>) -> Result<MaintenanceStatement, ParserE
     let options = match parse_options(parser, &VACUUM_OPTIONS)? {
         Some(options) => options,
         None => {
-            for word in ["full", "freeze", "verbose"] {
+            let is_full = consume_word(parser, "full");
+            for word in ["freeze", "verbose"] {
                 let _ = consume_word(parser, word);
             }
             let analyzes = consume_word(parser, "analyze") || consume_word(parser, "analyse");
-            Options { analyzes, concurrently: false, unknown: None }
+            Options { analyzes, is_full, ..Options::default() }
         }
     };
-    let Options { analyzes, unknown, .. } = options;
-    Ok(MaintenanceStatement::Vacuum { analyzes, unknown, targets: parse_targets(parser)? })
+    let Options { analyzes, is_full, unknown, .. } = options;
+    Ok(MaintenanceStatement::Vacuum { analyzes, is_full, unknown, targets: parse_targets(parser)? })
 }
 
 /// `(option [value], …)`; `None` if there is no parenthesis.
@@ -144,15 +146,13 @@ fn parse_options(parser: &mut Parser<'_>, known: &[&str]) -> Result<Option<Optio
         while !matches!(parser.peek_token().token, Token::Comma | Token::RParen | Token::EOF) {
             value.push_str(&parser.next_token().token.to_string().to_ascii_lowercase());
         }
-        match known.contains(&option.as_str()) {
-            true if option == "analyze" => {
-                options.analyzes = !["off", "false", "0"].contains(&value.trim_matches('\''))
-            }
-            true if option == "concurrently" => {
-                options.concurrently = !["off", "false", "0"].contains(&value.trim_matches('\''))
-            }
-            true => {}
-            false => drop(options.unknown.get_or_insert(option)),
+        let is_on = !["off", "false", "0"].contains(&value.trim_matches('\''));
+        match (option.as_str(), known.contains(&option.as_str())) {
+            (_, false) => drop(options.unknown.get_or_insert(option)),
+            ("analyze", true) => options.analyzes = is_on,
+            ("full", true) => options.is_full = is_on,
+            ("concurrently", true) => options.concurrently = is_on,
+            (_, true) => {}
         }
         if !parser.consume_token(&Token::Comma) {
             parser.expect_token(&Token::RParen)?;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use braid_base::TableId;
-use braid_storage::{Locked, RowDeletes, RowId, RowLockMode, RowLocking, RowState, TableVersion};
+use braid_storage::{Locked, RowId, RowLockMode, RowLocking, RowState, SeenRows, TableVersion};
 
 use super::StatementContext;
 use crate::EngineError;
@@ -16,7 +16,7 @@ impl StatementContext {
     pub async fn lock_rows(
         &self,
         version: &Arc<TableVersion>,
-        rows: &RowDeletes,
+        rows: &SeenRows,
         locking: &RowLocking,
     ) -> Result<bool, EngineError> {
         let mut writes = self.take_writes();

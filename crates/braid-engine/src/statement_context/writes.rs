@@ -11,7 +11,7 @@ use arrow::record_batch::RecordBatch;
 use braid_base::{ColumnId, SchemaId, TableId};
 use braid_storage::{
     AlteredRows, AppendedRows, Catalog, CatalogSequence, KeyDef, KeyLookup, LockWaits, Locked, NewTable, RowDeletes,
-    RowEvent, RowId, SequenceScope, StoreError, TableAppender, TableDef, TableVersion, WriteSet,
+    RowEvent, RowId, SeenRows, SequenceScope, StoreError, TableAppender, TableDef, TableVersion, WriteSet,
 };
 
 use super::StatementContext;
@@ -24,11 +24,22 @@ pub struct RowChange {
     /// Their table.
     pub table: Arc<TableDef>,
     /// Rows of committed chunks.
-    pub committed: RowDeletes,
+    pub committed: SeenRows,
     /// Rows that the transaction has added.
     pub own: RowDeletes,
     /// The rows to add.
     pub appended: Vec<AppendedRows>,
+}
+
+/// A row that was written again since a statement has seen it.
+#[derive(Clone, Copy, Debug)]
+pub struct RenumberedRow {
+    /// Its table.
+    pub table: TableId,
+    /// The number that the statement knows.
+    pub seen: RowId,
+    /// Its number in the newest state.
+    pub now: RowId,
 }
 
 impl StatementContext {
@@ -230,31 +241,35 @@ impl StatementContext {
         }
     }
 
-    /// Deletes rows and adds others, if the rows are as the statement has seen them. False if others have changed some of them: nothing
-    /// is changed then. [`Self::keep_changes`] keeps the changes.
+    /// Deletes rows and adds others, if the rows are as the statement has seen them. `None` if others have changed some of them: nothing
+    /// is changed then. [`Self::keep_changes`] keeps the changes. Returns the rows that have other numbers now than the statement has seen.
     ///
     /// # Errors
     /// What locks and writing fail with.
-    pub async fn change_rows(&self, changes: Vec<RowChange>) -> Result<bool, EngineError> {
+    pub async fn change_rows(&self, changes: Vec<RowChange>) -> Result<Option<Vec<RenumberedRow>>, EngineError> {
         let mut writes = self.take_writes();
+        let mut renumbered = Vec::new();
         for RowChange { table, committed, .. } in &changes {
             if writes.lock_rows(table.id, committed).await? == Locked::Changed {
                 self.shared.state.lock().transaction.put_writes(writes);
-                return Ok(false);
+                return Ok(None);
             }
         }
-        for RowChange { table, committed, mut own, appended } in changes {
-            own.extend(committed);
-            if !own.is_empty() {
+        for RowChange { table, committed, own, appended } in changes {
+            if !own.is_empty() || !committed.is_empty() {
                 let view = writes.view(&self.database().store().snapshot());
-                writes.delete_rows(&view, table.id, &own)?;
+                let unknown = || StoreError::UnknownTable { table: table.name.clone() };
+                let version = view.by_id(table.id).ok_or_else(unknown)?;
+                let of_table = committed.renumbered_in(version).into_iter();
+                renumbered.extend(of_table.map(|(seen, now)| RenumberedRow { table: table.id, seen, now }));
+                writes.delete_seen_rows((&view, version), &committed, own)?;
             }
             for rows in appended {
                 writes.add_rows(rows).await?;
             }
         }
         self.put_writes(writes);
-        Ok(true)
+        Ok(Some(renumbered))
     }
 
     /// Changes what `change` says, of what the statement sees, in the transaction, or commits it.

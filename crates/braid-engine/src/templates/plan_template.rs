@@ -1,5 +1,6 @@
 //! A plan for many statements: the plan with its parameters, and the guards under which it is right for a statement.
 
+use std::convert::Infallible;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -7,6 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use arrow::datatypes::SchemaRef;
 use braid_base::TableId;
 use braid_exec::plan::Plan;
+use braid_exec::runtime::pipeline::Source;
 use braid_sql::functions::SessionFacts;
 use braid_storage::{Catalog, CommonScale, Scalar, TableDef};
 
@@ -69,7 +71,7 @@ pub(crate) struct PlanTemplate {
     pub guards: Vec<Guard>,
     /// How a statement computes the plan's parameters.
     pub binding: ExpressionBinding,
-    /// The plan. Its sources read the versions of `planned_on`.
+    /// The plan, [`without_rows`]: a template that waits for its next statement keeps no version of a table.
     pub plan: Plan,
     /// Whether it may fail because 128 bits are too narrow for its numerics, before it returns a row. The statement is then planned anew.
     pub is_optimistic: bool,
@@ -115,6 +117,16 @@ impl fmt::Write for DescriptionLength {
         self.0 += text.len();
         Ok(())
     }
+}
+
+/// The plan, whose sources have no rows.
+pub(crate) fn without_rows(mut plan: Plan) -> Plan {
+    let mut emptied = |source: &Arc<dyn Source>| {
+        let empty = source.scan().map(|(version, _)| Arc::new(version.without_chunks()));
+        Ok::<_, Infallible>(empty.and_then(|empty| source.at_version(&empty)))
+    };
+    let Ok(()) = plan.map_sources(&mut emptied);
+    plan
 }
 
 impl PlanTemplate {

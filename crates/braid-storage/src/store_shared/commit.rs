@@ -18,6 +18,7 @@ use crate::StoreError;
 use crate::catalog::Catalog;
 use crate::catalog_changes::record_between;
 use crate::data_file::DataFile;
+use crate::moved_rows::MovedChunks;
 use crate::row_locks::LockOwner;
 
 /// The right to commit: no commit is submitted but through it while it lives.
@@ -35,6 +36,8 @@ pub(crate) struct Commit {
     pub(crate) added: Vec<Arc<DataFile>>,
     /// Files it no longer names.
     pub(crate) removed: Vec<Arc<DataFile>>,
+    /// Chunks whose rows it has written again.
+    pub(crate) moved: Vec<MovedChunks>,
     /// The locks of its transaction: also if that does not wait for its end, they are held until then.
     pub(crate) locks: Option<Arc<LockOwner>>,
 }
@@ -54,15 +57,20 @@ impl CommitLock {
         Arc::clone(&self.newest)
     }
 
+    /// Does something while the state to start from is still the newest; `None` if it was given up. `work` waits for nothing.
+    pub(crate) fn while_newest<T>(&self, work: impl FnOnce() -> T) -> Option<T> {
+        self.shared.group_commit.in_generation(self.generation, work)
+    }
+
     /// Makes `commit` durable and visible; returns the new state.
     pub(crate) async fn publish(self, commit: Commit) -> Result<Arc<Catalog>, StoreError> {
-        let Commit { catalog, added, removed, locks } = commit;
+        let Commit { catalog, added, removed, moved, locks } = commit;
         let newest = &self.newest;
         assert_eq!(catalog.sequence(), newest.sequence() + 1, "a commit follows the newest state");
         let catalog = Arc::new(catalog);
         let record = record_between(newest, &catalog, self.shared.next_ids()).encode();
         let (done, answer) = oneshot::channel();
-        self.shared.submit(Submission { record, catalog, added, removed, _locks: locks, done }, self.generation);
+        self.shared.submit(Submission { record, catalog, added, removed, moved, _locks: locks, done }, self.generation);
         drop(self);
         answer.await.unwrap_or_else(|_| Err(StoreError::Uncertain { reason: "the log was given up".to_owned() }))
     }

@@ -30,6 +30,7 @@ use crate::StoreError;
 use crate::catalog::Catalog;
 use crate::commit_log::log_writer::{AppendError, LogWriter};
 use crate::data_file::DataFile;
+use crate::moved_rows::MovedChunks;
 use crate::row_locks::LockOwner;
 
 /// Bytes of batches at which a checkpoint is made: opening reads at most these and one more batch.
@@ -46,6 +47,8 @@ pub(super) struct Submission {
     pub(super) added: Vec<Arc<DataFile>>,
     /// Files it no longer names.
     pub(super) removed: Vec<Arc<DataFile>>,
+    /// Chunks whose rows it has written again.
+    pub(super) moved: Vec<MovedChunks>,
     /// Given up when the state is visible, or the commit has failed.
     pub(super) _locks: Option<Arc<LockOwner>>,
     pub(super) done: oneshot::Sender<Result<Arc<Catalog>, StoreError>>,
@@ -103,6 +106,12 @@ impl GroupCommit {
         }
     }
 
+    /// Does something that waits for nothing, if no commit was given up since this generation began.
+    pub(super) fn in_generation<T>(&self, generation: u64, work: impl FnOnce() -> T) -> Option<T> {
+        let queue = self.queue.lock();
+        (queue.generation == generation).then(work)
+    }
+
     /// A receiver that changes with each batch that ends from now on.
     pub(crate) fn watch_batches(&self) -> watch::Receiver<u64> {
         self.batches.subscribe()
@@ -126,6 +135,7 @@ impl StoreShared {
         self.ask_flush(|queue| match &queue.failure {
             Some(failure) if queue.generation != generation => submission.fail(self.error_of(failure))(),
             _ => {
+                self.row_locks.follow(&submission.moved);
                 queue.pending = Some(Arc::clone(&submission.catalog));
                 queue.submissions.push(submission);
             }
@@ -306,7 +316,11 @@ impl StoreShared {
             queue.generation += 1;
             queue.failure = Some(failure.clone());
             queue.pending = None;
-            std::mem::take(&mut queue.submissions)
+            let behind = std::mem::take(&mut queue.submissions);
+            for submission in behind.iter().rev().chain(batch.iter().rev()) {
+                self.row_locks.go_back(&submission.moved);
+            }
+            behind
         };
         self.group_commit.batches.send_modify(|count| *count += 1);
         batch.into_iter().chain(behind).map(|submission| submission.fail(self.error_of(failure))).collect()

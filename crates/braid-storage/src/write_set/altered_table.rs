@@ -39,7 +39,7 @@ pub(super) struct Altered {
 impl Altered {
     /// Whether the alteration is right for a committed version.
     pub(super) fn fits(&self, version: &TableVersion) -> bool {
-        version.def == self.seen.def && (!self.depends_on_rows || version.sequence == self.seen.sequence)
+        version.def == self.seen.def && (!self.depends_on_rows || version.content == self.seen.content)
     }
 }
 

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
-use braid_base::{ChunkId, EnumTypeId, TableId};
+use braid_base::{EnumTypeId, TableId};
 use futures::future::BoxFuture;
 
 use super::table_writes::{Base, TableWrites};
@@ -15,13 +15,13 @@ use super::{NextVersion, WriteSet};
 use crate::catalog::{Catalog, TableEntry};
 use crate::data_file::DataFile;
 use crate::data_file_header::DataFileId;
-use crate::row_locks::LockOwner;
+use crate::moved_rows::MovedChunks;
 use crate::store_shared::{Commit, CommitLock, StoreShared};
 use crate::table_appender::chunk_writer::{ChunkWriter, Durability, WrittenChunks};
 use crate::table_appender::memory_chunk::stay_in_memory;
 use crate::table_appender::row_buffer::{ChunkRows, RowBuffer};
 use crate::table_appender::tail_merge::{ChunkSize, Tail, write_tail};
-use crate::{ChunkMeta, StoreError, TableVersion};
+use crate::{ChunkMeta, RowDeletes, StoreError, TableVersion};
 
 /// What a commit asks of the newest state before it changes it.
 type Check = Box<dyn FnOnce(&Catalog) -> Result<(), StoreError> + Send>;
@@ -30,12 +30,20 @@ type Check = Box<dyn FnOnce(&Catalog) -> Result<(), StoreError> + Send>;
 struct Written {
     /// The number of that version, if the rows are merged with some of its chunks.
     on: Option<u64>,
-    /// These chunks.
-    merged: Vec<ChunkId>,
+    /// These chunks, in the order of their rows.
+    merged: Vec<Arc<ChunkMeta>>,
     more: Option<WrittenChunks>,
     tail: Option<Tail>,
     /// Rows that stay in memory; then there is no tail.
     in_memory: ChunkRows,
+}
+
+/// A table in the next state.
+struct NextEntry {
+    entry: TableEntry,
+    /// Its new files.
+    files: Vec<Arc<DataFile>>,
+    moved: Vec<MovedChunks>,
 }
 
 impl WriteSet {
@@ -72,7 +80,7 @@ impl WriteSet {
         let mut written = BTreeMap::new();
         let assumed = shared.snapshot();
         for (id, writes) in &self.tables {
-            written.insert(*id, writes.write(&shared, &assumed, self.locks.as_deref()).await?);
+            written.insert(*id, writes.write(&shared, &assumed).await?);
         }
         let lock = CommitLock::acquire(&shared).await?;
         let newest = lock.catalog();
@@ -80,12 +88,10 @@ impl WriteSet {
         self.check_locked_rows(&newest)?;
         for (id, writes) in &self.tables {
             let newest_number = writes.version_to_fill(&newest)?.map(|version| version.sequence);
-            let is_locked = |chunk: &ChunkId| shared.row_locks.is_locked(*id, *chunk, self.locks.as_deref());
-            let (on, merged) = (written[id].on, &written[id].merged);
-            if on.is_some_and(|on| Some(on) != newest_number) || merged.iter().any(is_locked) {
+            if written[id].on.is_some_and(|on| Some(on) != newest_number) {
                 // Frees its file before it is written again.
                 written.remove(id);
-                written.insert(*id, writes.write(&shared, &newest, self.locks.as_deref()).await?);
+                written.insert(*id, writes.write(&shared, &newest).await?);
             }
         }
         let commit = self.onto(&newest, written)?;
@@ -103,7 +109,7 @@ impl WriteSet {
     fn onto(&self, newest: &Catalog, mut written: BTreeMap<TableId, Written>) -> Result<Commit, StoreError> {
         let sequence = newest.sequence() + 1;
         let mut catalog = newest.numbered(sequence);
-        let (mut added, mut removed) = (Vec::new(), Vec::new());
+        let (mut added, mut removed, mut moved) = (Vec::new(), Vec::new(), Vec::new());
         if let Some(types) = &self.types {
             catalog.set_types(types.committed_on(newest.types_by_oid())?);
         }
@@ -131,9 +137,10 @@ impl WriteSet {
             }
             let written = written.remove(id).expect("each table's rows are written");
             let next_chunk = newest.entry(*id).map_or(0, |entry| entry.next_chunk_id);
-            let is_locked = |chunk| self.shared.row_locks.is_locked(*id, chunk, self.locks.as_deref());
-            let (entry, files) = writes.next_entry(newest, written, (sequence, next_chunk), is_locked, &mut removed)?;
+            let next = writes.next_entry(newest, written, (sequence, next_chunk), &mut removed)?;
+            let NextEntry { entry, files, moved: of_table } = next;
             added.extend(files);
+            moved.extend(of_table);
             catalog.put(entry);
         }
         match self.sequences.is_empty() {
@@ -178,7 +185,7 @@ impl WriteSet {
             catalog.check_views(newest)?;
             self.views.iter().try_for_each(|views| views.check_types(&catalog))?;
         }
-        Ok(Commit { catalog, added, removed, locks: self.locks.clone() })
+        Ok(Commit { catalog, added, removed, moved, locks: self.locks.clone() })
     }
 }
 
@@ -187,7 +194,7 @@ fn is_used(catalog: &Catalog, id: EnumTypeId) -> bool {
 }
 
 /// The files of a version that are not among these.
-fn files_besides(version: Option<&Arc<TableVersion>>, used: &HashSet<DataFileId>) -> Vec<Arc<DataFile>> {
+pub(crate) fn files_besides(version: Option<&Arc<TableVersion>>, used: &HashSet<DataFileId>) -> Vec<Arc<DataFile>> {
     let files = version.into_iter().flat_map(|version| version.chunks.iter().filter_map(|chunk| chunk.file.as_ref()));
     let mut files: Vec<Arc<DataFile>> = files.filter(|file| !used.contains(&file.id())).cloned().collect();
     files.sort_unstable_by_key(|file| file.id());
@@ -217,20 +224,17 @@ impl TableWrites {
         let conflict = |conflict| StoreError::RowConflict { table: self.def.name.clone(), conflict };
         let version = match self.version_to_fill(catalog)?.filter(|_| self.base == Base::Newest) {
             Some(version) if self.deletes().is_empty() => Arc::clone(version),
-            Some(version) => Arc::new(version.without_rows(self.deletes(), sequence).map_err(conflict)?),
+            Some(version) => {
+                let deletes = self.deletes().rows_in(version).map_err(conflict)?;
+                Arc::new(version.without_rows(&deletes, sequence).map_err(conflict)?)
+            }
             None => return Ok(None),
         };
         Ok(Some(if self.altered.is_some() { Arc::new(version.defined_as(&self.def, sequence)) } else { version }))
     }
 
-    /// Writes the recent rows for a commit to this state. Behind full chunks of the same transaction there is nothing to merge them
-    /// with, and chunks with rows that others have locked are left alone.
-    async fn write(
-        &self,
-        shared: &Arc<StoreShared>,
-        catalog: &Catalog,
-        owner: Option<&LockOwner>,
-    ) -> Result<Written, StoreError> {
+    /// Writes the recent rows for a commit to this state. Behind full chunks of the same transaction there is nothing to merge them with.
+    async fn write(&self, shared: &Arc<StoreShared>, catalog: &Catalog) -> Result<Written, StoreError> {
         let base = self.base(catalog, catalog.sequence())?;
         let mut rows = RowBuffer::default();
         self.recent_rows().for_each(|batch| rows.push(batch));
@@ -240,37 +244,33 @@ impl TableWrites {
         }
         let more = writer.finish(Durability::Synced).await?;
         let merges = more.is_none() && self.full_files().next().is_none();
-        let chunks: &[Arc<ChunkMeta>] = match &base {
-            Some(base) if merges => &base.chunks,
-            _ => &[],
+        let chunks = match &base {
+            Some(base) if merges => by_recency(&base.chunks),
+            _ => Vec::new(),
         };
-        let is_locked = |chunk: &Arc<ChunkMeta>| shared.row_locks.is_locked(self.def.id, chunk.id, owner);
-        let free = chunks.iter().rposition(is_locked).map_or(0, |at| at + 1);
         let rest = rows.take_rest();
-        let last_first = chunks[free..].iter().rev().take_while(|chunk| chunk.file.is_none());
+        let last_first = chunks.iter().rev().take_while(|chunk| chunk.file.is_none());
         if merges && stay_in_memory(&rest, last_first.map(|chunk| ChunkSize::of(chunk))) {
             return Ok(Written { on: None, merged: Vec::new(), more, tail: None, in_memory: rest });
         }
-        let tail = write_tail(shared, &self.def, &chunks[free..], rest).await?;
+        let tail = write_tail(shared, &self.def, &chunks, rest).await?;
         let replaced = tail.as_ref().map_or(0, |tail| tail.replaced);
-        let merged = chunks[chunks.len() - replaced..].iter().map(|chunk| chunk.id).collect();
+        let merged = chunks[chunks.len() - replaced..].to_vec();
         // Its number in that state, not that of a version without rows.
         let on = self.version_to_fill(catalog)?.filter(|_| merges && self.base == Base::Newest);
         Ok(Written { on: on.map(|version| version.sequence), merged, more, tail, in_memory: ChunkRows::default() })
     }
 
-    /// The table's entry in the next state, and its new files.
+    /// The table in the next state.
     fn next_entry(
         &self,
         newest: &Catalog,
         written: Written,
         (sequence, mut next_chunk): (u64, u32),
-        is_locked: impl Fn(ChunkId) -> bool,
         removed: &mut Vec<Arc<DataFile>>,
-    ) -> Result<(TableEntry, Vec<Arc<DataFile>>), StoreError> {
+    ) -> Result<NextEntry, StoreError> {
         let mut next = NextVersion::of(self.base(newest, sequence)?.as_ref(), &self.def);
-        let Written { more, tail, in_memory, .. } = written;
-        next.drop_last(tail.as_ref().map_or(0, |tail| tail.replaced));
+        let Written { more, tail, in_memory, merged, .. } = written;
         let mut files = Vec::new();
         let mut first_chunk = |written: &WrittenChunks| {
             let first = next_chunk;
@@ -282,23 +282,34 @@ impl TableWrites {
             next.add(&own.written, first_chunk(&own.written), |at| own.deleted_at(at));
             files.extend(own.written.file.clone());
         }
-        for written in more.into_iter().chain(tail.map(|tail| tail.written)) {
+        if let Some(written) = more {
             next.add(&written, first_chunk(&written), |_| None);
             files.extend(written.file);
         }
+        if let Some(Tail { written, .. }) = tail {
+            next.replace(merged, &written, first_chunk(&written), RowDeletes::new());
+            files.extend(written.file);
+        }
         if in_memory.row_count > 0 {
-            next.add_in_memory(&in_memory, next_chunk, is_locked)?;
+            next.add_in_memory(&in_memory, next_chunk)?;
             next_chunk = next_chunk.checked_add(1).expect("2^32 chunks are 2^49 rows");
         }
         let used = next.files();
         // Of files whose rows were all deleted again nothing is left.
         files.retain(|file| used.contains(&file.id()));
         removed.extend(files_besides(self.version_to_fill(newest)?, &used));
+        let moved = next.take_moved();
         let version = next.version(sequence);
         if self.may_name() {
             // Its definition is new: no manifest has a null where it has none.
             version.check_nulls()?;
         }
-        Ok((TableEntry::new(Arc::new(version), next_chunk), files))
+        Ok(NextEntry { entry: TableEntry::new(Arc::new(version), next_chunk), files, moved })
     }
+}
+
+/// Chunks by the age of their rows: those in memory are the newest, wherever a chunk was put that took the place of others.
+fn by_recency(chunks: &[Arc<ChunkMeta>]) -> Vec<Arc<ChunkMeta>> {
+    let (in_files, in_memory): (Vec<_>, Vec<_>) = chunks.iter().cloned().partition(|chunk| chunk.file.is_some());
+    in_files.into_iter().chain(in_memory).collect()
 }

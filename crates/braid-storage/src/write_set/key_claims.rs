@@ -26,7 +26,7 @@ use crate::key_search::{
 use crate::row_locks::{KeyLock, LockOwner};
 use crate::store_shared::StoreShared;
 use crate::table_appender::AppendedRows;
-use crate::{ChunkMeta, StoreError, TableDef, TableVersion};
+use crate::{ChunkMeta, RowDeletes, RowId, StoreError, TableDef, TableVersion};
 
 /// A key of a table that a transaction adds rows to.
 struct Claim<'a> {
@@ -134,7 +134,7 @@ impl Claim<'_> {
         loop {
             let searched = self.committed()?;
             if let Some(found) = self.committed_match(keys, searched.as_ref(), None).await? {
-                self.wait_for_deletion(keys, found).await?;
+                self.wait_for_deletion(keys, searched.as_ref(), found).await?;
                 continue;
             }
             let added = match self.owner.try_lock_keys(KeyLock::Added, &self.id, keys) {
@@ -192,10 +192,8 @@ impl Claim<'_> {
             before.is_none_or(|before| before.chunks.binary_search_by_key(&chunk.id, |known| known.id).is_err())
         };
         let chunks = version.chunks.iter().filter(is_new).map(|chunk| self.searched(chunk));
-        let is_own = |chunk: ChunkId, row: u32| {
-            let deleted = self.writes.and_then(|writes| writes.deletes().get(&chunk));
-            deleted.is_some_and(|deleted| deleted.contains(row))
-        };
+        let own = self.writes.map_or_else(RowDeletes::new, |writes| writes.deletes().rows_left_in(version));
+        let is_own = |chunk: ChunkId, row: u32| own.get(&chunk).is_some_and(|deleted| deleted.contains(row));
         first_match(self.shared, &self.shape, chunks, keys, is_own).await
     }
 
@@ -215,14 +213,27 @@ impl Claim<'_> {
         Ok(None)
     }
 
-    /// Waits for the transaction that is about to delete a row.
+    /// Waits for the transaction that is about to delete a row of a committed version, unless that was done meanwhile.
     ///
     /// # Errors
     /// When there is none.
-    async fn wait_for_deletion(&self, keys: &KeyRun, found: KeyMatch) -> Result<(), StoreError> {
-        match self.owner.deleter_of(self.def.id, found.chunk, found.row) {
-            Some(holder) => self.owner.wait_for(holder).await,
-            None => Err(self.duplicate(keys.key(found.key_at))),
+    async fn wait_for_deletion(
+        &self,
+        keys: &KeyRun,
+        version: Option<&Arc<TableVersion>>,
+        found: KeyMatch,
+    ) -> Result<(), StoreError> {
+        let duplicate = || self.duplicate(keys.key(found.key_at));
+        let version = version.ok_or_else(duplicate)?;
+        let chunk = version.chunk(found.chunk).ok_or_else(duplicate)?;
+        if let Some(holder) = self.owner.deleter_of(self.def.id, chunk, found.row) {
+            return self.owner.wait_for(holder).await;
+        }
+        // Its deletion may have become visible since.
+        let row = RowId { chunk: found.chunk, row: found.row };
+        match self.committed()? {
+            Some(newest) if version.row_in(row, &newest).is_ok() => Err(duplicate()),
+            _ => Ok(()),
         }
     }
 }

@@ -4,7 +4,7 @@
 //! before the statement does. Rows are found in the newest committed state, whatever the transaction's snapshot shows. A row that another
 //! transaction is about to delete, and a key that one is about to add, are waited for; meanwhile the lookup holds no key.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, RecordBatch, UInt64Array, new_empty_array};
@@ -92,7 +92,7 @@ impl WriteSet {
         for Sought { key, shape, run } in sought {
             let chunks = version.chunks.iter().map(|chunk| SearchedChunk { table: def.id, def, chunk });
             let matches = all_matches(&self.shared, shape, chunks, run).await?;
-            if let Some(holder) = matches.iter().find_map(|found| deleter(def, owner, found)) {
+            if let Some(holder) = matches.iter().find_map(|found| deleter(version, owner, found)) {
                 return Ok(Attempt::Again(Some(holder)));
             }
             let mut is_new = vec![true; row_count];
@@ -136,18 +136,15 @@ impl WriteSet {
         if before.def != after.def {
             return Ok(false);
         }
-        let find = |version: &TableVersion, id: ChunkId| version.chunks.binary_search_by_key(&id, |chunk| chunk.id);
-        let is_there = |row: &RowId| {
-            let chunk = find(after, row.chunk).ok().map(|at| &after.chunks[at]);
-            chunk.is_some_and(|chunk| chunk.deleted.as_ref().is_none_or(|deleted| !deleted.contains(row.row)))
-        };
-        if !found.iter().flatten().filter(|row| row.chunk.0 < PRIVATE_CHUNKS).all(is_there) {
-            return Ok(false);
-        }
-        let new: Vec<_> = after.chunks.iter().filter(|chunk| find(before, chunk.id).is_err()).collect();
+        let committed = found.iter().flatten().filter(|row| row.chunk.0 < PRIVATE_CHUNKS);
+        // Others may have written them again meanwhile.
+        let places: Result<HashSet<RowId>, _> = committed.map(|row| before.row_in(*row, after)).collect();
+        let Ok(places) = places else { return Ok(false) };
+        let new: Vec<_> = after.chunks.iter().filter(|chunk| before.chunk(chunk.id).is_none()).collect();
         for Sought { shape, run, .. } in sought {
             let chunks = new.iter().map(|chunk| SearchedChunk { table: def.id, def: &after.def, chunk });
-            if !all_matches(&self.shared, shape, chunks, run).await?.is_empty() {
+            let matches = all_matches(&self.shared, shape, chunks, run).await?;
+            if !matches.iter().all(|found| places.contains(&RowId { chunk: found.chunk, row: found.row })) {
                 return Ok(false);
             }
         }
@@ -203,9 +200,7 @@ impl WriteSet {
         for (chunk, mut numbers) in places {
             numbers.sort_unstable();
             numbers.dedup();
-            // Chunks of a transaction's own are in no order.
-            let known = version.chunks.iter().find(|known| known.id == chunk);
-            let chunk_meta = known.expect("rows are of chunks of the version");
+            let chunk_meta = version.chunk(chunk).expect("rows are of chunks of the version");
             numbers.iter().for_each(|row| {
                 let place = order.len() as u64;
                 order.insert(RowId { chunk, row: *row }, place);
@@ -228,9 +223,10 @@ enum Attempt {
     Again(Option<Holder>),
 }
 
-/// The other transaction that is about to delete a row.
-fn deleter(def: &TableDef, owner: &LockOwner, found: &KeyMatch) -> Option<Holder> {
-    (found.chunk.0 < PRIVATE_CHUNKS).then(|| owner.deleter_of(def.id, found.chunk, found.row)).flatten()
+/// The other transaction that is about to delete a row of a version.
+fn deleter(version: &TableVersion, owner: &LockOwner, found: &KeyMatch) -> Option<Holder> {
+    let chunk = version.chunk(found.chunk).filter(|chunk| chunk.id.0 < PRIVATE_CHUNKS)?;
+    owner.deleter_of(version.def.id, chunk, found.row)
 }
 
 fn keys_of_rows(run: &KeyRun, row_count: usize) -> Vec<Option<Box<[u8]>>> {

@@ -335,7 +335,7 @@ impl WriteSet {
             }
             let newest = self.shared.snapshot();
             if let Some(referenced) = newest.by_id(key.referenced).filter(|_| key.referenced != table.id) {
-                self.references.compared.entry(key.referenced).or_insert(referenced.sequence);
+                self.references.compared.entry(key.referenced).or_insert(referenced.content);
             }
             let Some(version) = self.settled_version(table.id, &newest).await? else { return Ok(()) };
             let referenced = self.settled_version(key.referenced, &newest).await?;
@@ -408,7 +408,7 @@ impl WriteSet {
         }
         for (table, sequence) in &self.references.compared {
             match newest.by_id(*table) {
-                Some(version) if version.sequence != *sequence => return conflict(&version.def),
+                Some(version) if version.content != *sequence => return conflict(&version.def),
                 _ => {}
             }
         }
@@ -422,7 +422,7 @@ impl WriteSet {
             .by_id(table.id)
             .is_some_and(|version| version.def.foreign_keys.iter().any(|known| known.id == key.id));
         if let Some(referenced) = newest.by_id(key.referenced).filter(|_| !is_known) {
-            self.references.compared.entry(key.referenced).or_insert(referenced.sequence);
+            self.references.compared.entry(key.referenced).or_insert(referenced.content);
         }
     }
 

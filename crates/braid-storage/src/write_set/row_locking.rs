@@ -1,13 +1,13 @@
 //! Locks of rows that a statement has seen: those that it is about to delete, and those of SELECT … FOR UPDATE.
 //!
-//! A row is locked under the commit lock, together with the check that the newest state still has it (`row_locks.rs`, rule 2). A statement
+//! A row is locked under the commit lock, together with the check that the newest state still has it (`row_locks.rs`, rule 2), wherever that has it. A statement
 //! that wants a row to keep its keys locks these besides, once for each key that foreign keys refer to: no other transaction adds
 //! referencing rows before this one ends.
 
 use std::sync::Arc;
 
 use arrow::array::ArrayRef;
-use braid_base::{ChunkId, TableId};
+use braid_base::TableId;
 use futures::future::BoxFuture;
 
 use super::WriteSet;
@@ -16,7 +16,7 @@ use crate::catalog::Catalog;
 use crate::references::Reference;
 use crate::row_locks::{Holder, KeyLock, LockOwner, Locked, RowLockMode};
 use crate::store_shared::CommitLock;
-use crate::{DeletedRows, RowDeletes, RowId, StoreError, TableVersion};
+use crate::{DeletedRows, RowDeletes, RowId, SeenRows, StoreError, TableVersion};
 
 /// Locks that a statement wants.
 #[derive(Clone, Debug)]
@@ -38,15 +38,6 @@ pub enum RowState {
     Held,
     /// Others have deleted or replaced it since the statement has seen it.
     Changed,
-    /// Its chunk is gone: others have merged it, and the row may be in another one.
-    Moved,
-}
-
-impl RowState {
-    /// Whether the newest state has another row there, or none.
-    pub fn is_other(self) -> bool {
-        matches!(self, Self::Changed | Self::Moved)
-    }
 }
 
 impl WriteSet {
@@ -58,7 +49,7 @@ impl WriteSet {
     pub fn lock_rows<'a>(
         &'a mut self,
         table: TableId,
-        rows: &'a RowDeletes,
+        rows: &'a SeenRows,
     ) -> BoxFuture<'a, Result<Locked, StoreError>> {
         Box::pin(self.lock_together((RowLockMode::Deletion, false), (table, rows), Vec::new()))
     }
@@ -70,18 +61,14 @@ impl WriteSet {
     pub fn lock_seen_rows<'a>(
         &'a mut self,
         version: &'a Arc<TableVersion>,
-        rows: &'a RowDeletes,
+        rows: &'a SeenRows,
         locking: &'a RowLocking,
     ) -> BoxFuture<'a, Result<Locked, StoreError>> {
         Box::pin(async move {
             let RowLocking { mode, references, fails_if_held } = locking;
-            let id_of = |(chunk, rows): (&ChunkId, &DeletedRows)| {
-                let chunk = *chunk;
-                rows.iter().map(|row| RowId { chunk, row }).collect::<Vec<_>>()
-            };
             let mut keys = Vec::new();
             for reference in each_key(references) {
-                let ids: Vec<RowId> = rows.iter().flat_map(id_of).collect();
+                let ids: Vec<RowId> = rows.ids().collect();
                 let values = self.read_columns_of_rows(version, &ids, &reference.key.key).await?;
                 keys.push(ReferenceKeys::of(reference, &version.def, &values)?);
             }
@@ -110,41 +97,16 @@ impl WriteSet {
                 };
                 keys.push((0..rows.len()).map(of_row).collect::<Result<Vec<_>, _>>()?);
             }
-            let lock = CommitLock::acquire(&self.shared).await?;
-            let newest = lock.catalog();
-            let unknown = || StoreError::UnknownTable { table: table.to_string() };
-            let newest = newest.by_id(table).ok_or_else(unknown)?;
-            let row_count_of = |row: &RowId| {
-                let at =
-                    newest.chunks.binary_search_by_key(&row.chunk, |chunk| chunk.id).map_err(|_| RowState::Moved)?;
-                let chunk = &newest.chunks[at];
-                let is_gone = chunk.deleted.as_ref().is_some_and(|deleted| deleted.contains(row.row));
-                if is_gone { Err(RowState::Changed) } else { Ok(chunk.row_count) }
-            };
-            // Rows without keys are locked together.
-            let mut wanted = RowDeletes::new();
-            for row in rows.iter().filter(|_| keys.is_empty()) {
-                if let Ok(row_count) = row_count_of(row) {
-                    wanted.entry(row.chunk).or_insert_with(|| DeletedRows::none(row_count)).insert(row.row);
+            loop {
+                let lock = CommitLock::acquire(&self.shared).await?;
+                let newest = lock.catalog();
+                let unknown = || StoreError::UnknownTable { table: table.to_string() };
+                let newest = newest.by_id(table).ok_or_else(unknown)?;
+                let lock_free = || lock_each(&owner, locking.mode, (version, rows), newest, &keys);
+                if let Some(states) = lock.while_newest(lock_free) {
+                    return Ok(states);
                 }
             }
-            let free = owner.lock_free(locking.mode, table, &wanted);
-            let state_of = |(at, row): (usize, &RowId)| {
-                let row_count = match row_count_of(row) {
-                    Ok(row_count) => row_count,
-                    Err(state) => return state,
-                };
-                let is_locked = match keys.is_empty() {
-                    true => free.get(&row.chunk).is_some_and(|free| free.contains(row.row)),
-                    false => {
-                        let own = RowDeletes::from([(row.chunk, DeletedRows::of(row_count, [row.row]))]);
-                        let keys = keys.iter().map(|of_rows| &of_rows[at]);
-                        lock_with_keys(&owner, (locking.mode, table, &own), keys).is_ok()
-                    }
-                };
-                if is_locked { RowState::Locked } else { RowState::Held }
-            };
-            Ok(rows.iter().enumerate().map(state_of).collect())
         })
     }
 
@@ -157,10 +119,10 @@ impl WriteSet {
     async fn lock_together(
         &mut self,
         (mode, fails_if_held): (RowLockMode, bool),
-        (table, rows): (TableId, &RowDeletes),
+        (table, rows): (TableId, &SeenRows),
         keys: Vec<ReferenceKeys>,
     ) -> Result<Locked, StoreError> {
-        if rows.values().all(DeletedRows::is_empty) {
+        if rows.is_empty() {
             return Ok(Locked::AsSeen);
         }
         let owner = self.lock_owner();
@@ -171,7 +133,8 @@ impl WriteSet {
                 let newest = lock.catalog();
                 let unknown = || StoreError::UnknownTable { table: table.to_string() };
                 let version = newest.by_id(table).ok_or_else(unknown)?;
-                if version.check_has_rows(rows).is_err() {
+                let now = rows.rows_in(version).and_then(|rows| version.check_has_rows(&rows).map(|()| rows));
+                let Ok(rows) = now else {
                     drop(lock);
                     if newest.sequence() > self.shared.snapshot().sequence() {
                         // The statement would see the rows again, before their deletion is durable.
@@ -179,13 +142,14 @@ impl WriteSet {
                         continue;
                     }
                     return Ok(Locked::Changed);
-                }
-                match lock_with_keys(&owner, (mode, table, rows), keys.iter()) {
-                    Ok(()) => return Ok(Locked::AsSeen),
-                    Err(_) if fails_if_held => {
+                };
+                match lock.while_newest(|| lock_with_keys(&owner, (mode, table, &rows), keys.iter())) {
+                    Some(Ok(())) => return Ok(Locked::AsSeen),
+                    Some(Err(_)) if fails_if_held => {
                         return Err(StoreError::LockNotAvailable { table: version.def.name.clone() });
                     }
-                    Err(holder) => holder,
+                    Some(Err(holder)) => holder,
+                    None => continue,
                 }
             };
             owner.wait_for(holder).await?;
@@ -212,6 +176,39 @@ impl WriteSet {
         }
         Ok(())
     }
+}
+
+/// Locks those of these rows of a version that it can lock at once, each with its keys, which are those of all rows by foreign key; says
+/// which.
+fn lock_each(
+    owner: &LockOwner,
+    mode: RowLockMode,
+    (seen, rows): (&TableVersion, &[RowId]),
+    newest: &TableVersion,
+    keys: &[Vec<ReferenceKeys>],
+) -> Vec<RowState> {
+    let table = newest.def.id;
+    let places: Vec<Option<RowId>> = rows.iter().map(|row| seen.row_in(*row, newest).ok()).collect();
+    let row_count_of = |row: &RowId| newest.chunk(row.chunk).map_or(0, |chunk| chunk.row_count);
+    // Rows without keys are locked together.
+    let mut wanted = RowDeletes::new();
+    for row in places.iter().flatten().filter(|_| keys.is_empty()) {
+        wanted.entry(row.chunk).or_insert_with(|| DeletedRows::none(row_count_of(row))).insert(row.row);
+    }
+    let free = owner.lock_free(mode, table, &wanted);
+    let state_of = |(at, place): (usize, &Option<RowId>)| {
+        let Some(row) = place else { return RowState::Changed };
+        let is_locked = match keys.is_empty() {
+            true => free.get(&row.chunk).is_some_and(|free| free.contains(row.row)),
+            false => {
+                let own = RowDeletes::from([(row.chunk, DeletedRows::of(row_count_of(row), [row.row]))]);
+                let keys = keys.iter().map(|of_rows| &of_rows[at]);
+                lock_with_keys(owner, (mode, table, &own), keys).is_ok()
+            }
+        };
+        if is_locked { RowState::Locked } else { RowState::Held }
+    };
+    places.iter().enumerate().map(state_of).collect()
 }
 
 /// Locks rows and their keys, all or none.

@@ -20,7 +20,7 @@ use crate::table_appender::chunk_writer::{ChunkWriter, Durability, WrittenChunks
 use crate::table_appender::memory_chunk::{encode_in_memory, stay_in_memory};
 use crate::table_appender::row_buffer::{CHUNK_BYTES_MAX, ChunkRows};
 use crate::table_appender::tail_merge::{ChunkSize, Place, merge_count};
-use crate::{ChunkMeta, DeletedRows, RowDeletes, StoreError, TableDef};
+use crate::{ChunkMeta, DeletedRows, RowDeletes, SeenRows, StoreError, TableDef};
 
 /// What the rows are added to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,7 +47,7 @@ pub(super) struct TableWrites {
     full: Vec<OwnFile>,
     recent: Vec<Recent>,
     /// Deleted rows of chunks that are committed.
-    deletes: RowDeletes,
+    deletes: SeenRows,
 }
 
 /// A file that only the transaction has.
@@ -77,7 +77,7 @@ impl TableWrites {
             has_unclaimed: false,
             full: Vec::new(),
             recent: Vec::new(),
-            deletes: RowDeletes::new(),
+            deletes: SeenRows::default(),
         }
     }
 
@@ -102,22 +102,22 @@ impl TableWrites {
     }
 
     /// Rows of committed chunks that are deleted.
-    pub(super) fn deletes(&self) -> &RowDeletes {
+    pub(super) fn deletes(&self) -> &SeenRows {
         &self.deletes
     }
 
-    /// Deletes rows, none of which is deleted in the transaction's view.
-    pub(super) fn delete(&mut self, deletes: &RowDeletes) {
-        for (chunk, rows) in deletes.iter().filter(|(_, rows)| !rows.is_empty()) {
-            let of_recent =
-                self.recent.iter_mut().find(|recent| recent.file.as_ref().is_some_and(|own| own.has(*chunk)));
-            if let Some(recent) = of_recent {
+    /// Deletes committed rows and rows of the transaction's own, none of which is deleted in its view.
+    pub(super) fn delete(&mut self, committed: &SeenRows, own: &RowDeletes) {
+        self.deletes.unite(committed);
+        for (chunk, rows) in own.iter().filter(|(_, rows)| !rows.is_empty()) {
+            let is_of = |own: &OwnFile| own.has(*chunk);
+            if let Some(recent) = self.recent.iter_mut().find(|recent| recent.file.as_ref().is_some_and(is_of)) {
                 // Its file is written again without them, if it is read again.
                 (recent.rows, recent.file) = (recent.rows.without(rows), None);
-                continue;
+            } else if let Some(own) = self.full.iter_mut().find(|own| is_of(own)) {
+                let united = own.deleted.get(chunk).map_or_else(|| rows.clone(), |deleted| deleted.union(rows));
+                own.deleted.insert(*chunk, united);
             }
-            let of_full = self.full.iter_mut().find(|own| own.has(*chunk));
-            unite(of_full.map_or(&mut self.deletes, |own| &mut own.deleted), *chunk, rows);
         }
         self.recent.retain(|recent| recent.rows.row_count > 0);
     }
@@ -222,11 +222,6 @@ impl OwnFile {
     pub(super) fn deleted_at(&self, at: usize) -> Option<&DeletedRows> {
         self.deleted.get(&ChunkId(self.first_chunk + at as u32))
     }
-}
-
-fn unite(deletes: &mut RowDeletes, chunk: ChunkId, rows: &DeletedRows) {
-    let united = deletes.get(&chunk).map_or_else(|| rows.clone(), |deleted| deleted.union(rows));
-    deletes.insert(chunk, united);
 }
 
 impl ChunkRows {

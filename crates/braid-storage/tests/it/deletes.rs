@@ -4,11 +4,12 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use braid_base::{CHUNK_ROWS, Random, SeededRandom};
-use braid_storage::{RowConflict, StoreError, TableVersion};
+use braid_storage::{RowConflict, SeenRows, StoreError, TableVersion};
 use tempfile::TempDir;
 
 use crate::test_table::{
-    data_files, delete_where, insert, named_files, new_table, open, read_ids, row_deletes, row_ids, test_device,
+    data_files, delete_seen, delete_where, insert, named_files, new_table, open, read_ids, row_deletes, row_ids,
+    seen_rows, test_device,
 };
 
 const CHUNK: i64 = CHUNK_ROWS as i64;
@@ -59,13 +60,19 @@ async fn a_row_that_is_deleted_twice_is_a_conflict_and_nothing_is_deleted() {
 }
 
 #[tokio::test]
-async fn rows_of_a_chunk_that_was_merged_are_a_conflict() {
+async fn rows_of_a_chunk_that_was_merged_are_found_where_they_are() {
     let (_temp, store, version) = filled(2_000).await;
     insert(&store, "t", 2_000..4_000).await.unwrap();
     let chunk = version.chunks[0].id;
-    let late = store.delete_rows("t", &row_deletes(&version, row_ids(&version).into_iter().take(1))).await;
+    let deletes = row_deletes(&version, row_ids(&version).into_iter().take(1));
+    // Without what was seen of the chunk, nobody knows.
+    let late = store.delete_rows("t", &deletes).await;
     let expected = RowConflict::ChunkGone { chunk };
     assert!(matches!(&late, Err(StoreError::RowConflict { conflict, .. }) if *conflict == expected), "{late:?}");
+    assert!(delete_seen(&store, &version, &SeenRows::of(&version, &deletes).unwrap()).await.unwrap());
+    let device = test_device(store.dir());
+    let left = read_ids(device.as_ref(), store.snapshot().table("t").unwrap()).await;
+    assert!(left.into_iter().eq(1..4_000));
 }
 
 #[tokio::test]
@@ -76,6 +83,7 @@ async fn a_chunk_without_rows_is_left_out_and_its_file_goes_with_the_last_one() 
     let fewer = delete_where(&store, device.as_ref(), "t", |id| id < CHUNK).await.unwrap();
     assert_eq!((fewer.chunks.len(), fewer.row_count()), (2, CHUNK as u64 + 1_100));
     assert_eq!(data_files(temp.path()).len(), 2, "a chunk of the file is left");
+    assert!(store.check(|_| {}).await.is_sound());
     let last = delete_where(&store, device.as_ref(), "t", |id| id < 2 * CHUNK).await.unwrap();
     assert!(read_ids(device.as_ref(), &last).await.into_iter().eq(2 * CHUNK..2 * CHUNK + 1_100));
     drop(fewer);
@@ -95,6 +103,16 @@ async fn a_chunk_without_rows_is_left_out_and_its_file_goes_with_the_last_one() 
 }
 
 #[tokio::test]
+async fn a_file_whose_last_chunk_has_gone_is_sound() {
+    let (temp, store, _) = filled(2 * CHUNK + 1_100).await;
+    let fewer =
+        delete_where(&store, test_device(temp.path()).as_ref(), "t", |id| (CHUNK..2 * CHUNK).contains(&id)).await;
+    assert_eq!((fewer.unwrap().chunks.len(), data_files(temp.path()).len()), (2, 2));
+    let report = store.check(|_| {}).await;
+    assert!(report.is_sound(), "{report:?}");
+}
+
+#[tokio::test]
 async fn a_merge_leaves_deleted_rows_out() {
     let (temp, store, _) = filled(20_000).await;
     let device = test_device(temp.path());
@@ -109,7 +127,7 @@ async fn a_merge_leaves_deleted_rows_out() {
     assert!(store.check(|_| {}).await.is_sound());
 }
 
-/// Appends merge chunks that deletes change at the same time: no row comes back, and none is lost.
+/// Appends merge chunks that deletes change at the same time: no row comes back, none is lost, and no delete fails.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn deletes_beside_appends_bring_no_row_back() {
     for seed in 0..8 {
@@ -131,11 +149,9 @@ async fn deletes_beside_appends_bring_no_row_back() {
                 continue;
             }
             let at = random.below(ids.len() as u64) as usize;
-            match store.delete_rows("t", &row_deletes(&version, [row_ids(&version)[at]])).await {
-                Ok(_) => assert!(deleted.insert(ids[at])),
-                Err(StoreError::RowConflict { conflict: RowConflict::ChunkGone { .. }, .. }) => {}
-                Err(error) => panic!("{error}"),
-            }
+            let seen = seen_rows(&version, [row_ids(&version)[at]]);
+            assert!(delete_seen(&store, &version, &seen).await.unwrap(), "no other deletes rows");
+            assert!(deleted.insert(ids[at]));
         }
         appends.await.unwrap();
         let found = read_ids(device.as_ref(), store.snapshot().table("t").unwrap()).await;

@@ -19,7 +19,9 @@ use braid_storage::{
 };
 use braid_testing::cases;
 
-use crate::test_table::{insert, new_table, open, open_again, read_ids, row_deletes, row_ids, rows, test_device};
+use crate::test_table::{
+    insert, new_table, open, open_again, read_ids, row_deletes, row_ids, rows, seen_rows, test_device,
+};
 
 /// Longer than any wait that ends.
 const SOON: Duration = Duration::from_millis(30);
@@ -65,11 +67,11 @@ async fn delete(store: &Store, writes: &mut WriteSet, ids: Range<i64>) {
     let found = read_ids(test_device(store.dir()).as_ref(), version).await;
     let found = row_ids(version).into_iter().zip(found).filter(|(_, id)| ids.contains(id)).map(|(row, _)| row);
     let (own, committed) = found.partition::<Vec<_>, _>(|row| row.chunk.0 >= braid_storage::PRIVATE_CHUNKS);
-    let committed = row_deletes(version, committed);
+    let committed = seen_rows(version, committed);
     assert_eq!(writes.lock_rows(version.def.id, &committed).await.unwrap(), Locked::AsSeen);
-    let mut all = row_deletes(version, own);
-    all.extend(committed);
-    writes.delete_rows(&view, "a", &all).unwrap();
+    let newest = writes.view(&store.snapshot());
+    let now = newest.table("a").unwrap();
+    writes.delete_seen_rows((&newest, now), &committed, row_deletes(version, own)).unwrap();
 }
 
 fn is_duplicate<T: std::fmt::Debug>(result: Result<T, StoreError>) -> bool {

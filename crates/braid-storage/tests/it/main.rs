@@ -6,6 +6,7 @@ mod access;
 mod altered_tables;
 mod appends;
 mod column_changes;
+mod compaction;
 mod crashes;
 mod damage;
 mod deletes;

@@ -4,11 +4,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use braid_base::{CHUNK_ROWS, ChunkId, Random, SeededRandom};
-use braid_storage::{RowConflict, Store, StoreError, TableVersion};
+use braid_base::{CHUNK_ROWS, Random, SeededRandom};
+use braid_storage::{ChunkMeta, Store, StoreError, TableVersion};
 use braid_testing::cases;
 
-use crate::test_table::{data_files, named_files, new_table, open, read_ids, row_deletes, row_ids, rows, test_device};
+use crate::test_table::{
+    data_files, delete_seen, named_files, new_table, open, read_ids, row_ids, rows, seen_rows, test_device,
+};
 
 /// The numbers of a table's rows in order.
 type Rows = Vec<i64>;
@@ -77,27 +79,42 @@ impl History {
         };
         let chosen: Vec<usize> = chosen.filter(|_| self.random.chance(1, share)).collect();
         let rows = row_ids(&version);
-        let deletes = row_deletes(&version, chosen.iter().map(|at| rows[*at]));
-        if self.random.chance(1, 4) {
-            self.append(store, false).await;
+        let seen = seen_rows(&version, chosen.iter().map(|at| rows[*at]));
+        // They may be in other chunks by then.
+        for _ in 0..self.random.below(3) {
+            match self.random.chance(1, 2) {
+                true => self.append(store, false).await,
+                false => self.compact(store).await,
+            }
         }
         let expected = self.model.get_mut(&table).unwrap();
-        let is_kept = |chunk: &ChunkId| store.snapshot().table(&table).unwrap().chunks.iter().any(|c| c.id == *chunk);
-        let conflicts = deletes.keys().any(|chunk| !is_kept(chunk));
-        match store.delete_rows(&table, &deletes).await {
-            Ok(version) => {
-                assert!(!conflicts);
-                let gone: BTreeSet<i64> = chosen.iter().map(|at| ids[*at]).collect();
-                expected.retain(|id| !gone.contains(id));
-                assert_eq!(version.row_count(), expected.len() as u64);
-            }
-            Err(StoreError::RowConflict { conflict: RowConflict::ChunkGone { .. }, .. }) => assert!(conflicts),
-            Err(error) => panic!("{error}"),
-        }
+        assert!(delete_seen(store, &version, &seen).await.unwrap());
+        let gone: BTreeSet<i64> = chosen.iter().map(|at| ids[*at]).collect();
+        expected.retain(|id| !gone.contains(id));
+        assert_eq!(store.snapshot().table(&table).unwrap().row_count(), expected.len() as u64);
         // What is gone is not deleted again.
-        if let (Some(row), false) = (chosen.first(), conflicts) {
-            let again = store.delete_rows(&table, &row_deletes(&version, [rows[*row]])).await;
-            assert!(matches!(again, Err(StoreError::RowConflict { .. })), "{again:?}");
+        if let Some(row) = chosen.first() {
+            let again = seen_rows(&version, [rows[*row]]);
+            assert!(!delete_seen(store, &version, &again).await.unwrap());
+        }
+    }
+
+    /// Compacts a table: worn chunks only, or all with deleted rows.
+    async fn compact(&mut self, store: &Store) {
+        let table = self.table();
+        let Some(version) = store.snapshot().table(&table).cloned() else { return };
+        let share = [0.0, 0.25][self.random.below(2) as usize];
+        let deleted: u64 = version.chunks.iter().map(|chunk| u64::from(chunk.row_count - chunk.live_row_count())).sum();
+        let done = store.compact(version.def.id, share).await.unwrap();
+        assert_eq!(done.given_up, 0);
+        let now = store.snapshot().table(&table).unwrap().clone();
+        let left = now.chunks.iter().map(|chunk| u64::from(chunk.row_count - chunk.live_row_count())).sum::<u64>();
+        assert_eq!(left, deleted - done.removed_rows);
+        let is_worn = |chunk: &&Arc<ChunkMeta>| chunk.file.is_some() && chunk.deleted.is_some();
+        assert!(share > 0.0 || now.chunks.iter().filter(is_worn).count() == 0);
+        assert_eq!((now.row_count(), now.content), (version.row_count(), version.content));
+        if self.random.chance(1, 4) {
+            self.held.push((now, self.model[&table].clone()));
         }
     }
 
@@ -116,6 +133,7 @@ impl History {
             },
             3 => self.append(store, true).await,
             5..10 => self.delete(store, dir).await,
+            10 | 11 => self.compact(store).await,
             4 if !self.held.is_empty() => {
                 let at = self.random.below(self.held.len() as u64) as usize;
                 self.held.swap_remove(at);
@@ -130,14 +148,20 @@ impl History {
         let names: Vec<&str> = snapshot.tables().map(|version| version.def.name.as_str()).collect();
         assert_eq!(names.len(), self.model.len());
         for (name, expected) in &self.model {
-            let ids = read_ids(device.as_ref(), snapshot.table(name).unwrap()).await;
+            let ids = sorted(read_ids(device.as_ref(), snapshot.table(name).unwrap()).await);
             assert!(ids == *expected, "table {name}");
         }
         for (version, expected) in &self.held {
-            let ids = read_ids(device.as_ref(), version).await;
+            let ids = sorted(read_ids(device.as_ref(), version).await);
             assert!(ids == *expected, "an old version of {}", version.def.name);
         }
     }
+}
+
+/// Rows are numbered as they come, and compaction puts them behind others.
+fn sorted(mut ids: Rows) -> Rows {
+    ids.sort_unstable();
+    ids
 }
 
 async fn run(random: SeededRandom, steps: usize) {

@@ -22,7 +22,7 @@ const TABLES: [&str; 3] = ["a", "b", "c"];
 /// Something that can be done to `state`. Rows are numbered on, so that a lost or doubled one shows.
 fn action(random: &mut SeededRandom, state: &State, next_id: &mut i64) -> Action {
     let table = TABLES[random.below(TABLES.len() as u64) as usize];
-    let count = if random.chance(1, 20) { random.below(3_000) } else { random.below(30) } as i64;
+    let count = if random.chance(1, 8) { random.below(3_000) } else { random.below(30) } as i64;
     let ids = (*next_id, *next_id + count + 1);
     *next_id = ids.1;
     if random.chance(1, 8) {
@@ -32,6 +32,7 @@ fn action(random: &mut SeededRandom, state: &State, next_id: &mut i64) -> Action
         (true, 0) => Action::Drop(table),
         (true, 1) => Action::AddColumn(table),
         (true, 2) if random.chance(1, 2) => Action::DropColumn(table),
+        (true, 4) if random.chance(1, 2) => Action::Compact(table),
         (true, 2 | 3) if !state[table].is_empty() => Action::Delete(table, 1 + random.below(4) as i64),
         (true, _) => Action::Insert(table, ids.0, ids.1),
         (false, 0..4) => Action::Create(table),

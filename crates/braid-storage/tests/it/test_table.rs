@@ -9,8 +9,8 @@ use arrow::array::{ArrayRef, AsArray, Date32Array, Decimal128Array, Int64Array, 
 use arrow::datatypes::{Date32Type, Decimal128Type, Int64Type};
 use braid_io::{Backend, Device, DeviceOptions, FaultDevice, IoReason, open_device};
 use braid_storage::{
-    ChunkMeta, ColumnDef, ColumnType, DeletedRows, NewTable, RowDeletes, RowId, Scalar, Segment, SegmentMeta,
-    SegmentPlace, Selection, Store, StoreError, StoreOptions, TableDef, TableVersion,
+    ChunkMeta, ColumnDef, ColumnType, DeletedRows, Locked, NewTable, RowDeletes, RowId, Scalar, SeenRows, Segment,
+    SegmentMeta, SegmentPlace, Selection, Store, StoreError, StoreOptions, TableDef, TableVersion,
 };
 use bytes::Bytes;
 use tempfile::TempDir;
@@ -178,6 +178,24 @@ pub fn row_deletes(version: &TableVersion, rows: impl IntoIterator<Item = RowId>
         deletes.entry(chunk).or_insert_with(|| DeletedRows::none(row_count())).insert(row);
     }
     deletes
+}
+
+/// These rows of a version, as a statement has seen them.
+pub fn seen_rows(version: &TableVersion, rows: impl IntoIterator<Item = RowId>) -> SeenRows {
+    SeenRows::of(version, &row_deletes(version, rows)).unwrap()
+}
+
+/// Locks rows of a table that a statement has seen and deletes them, in one commit. False if others have changed one of them.
+pub async fn delete_seen(store: &Store, version: &Arc<TableVersion>, seen: &SeenRows) -> Result<bool, StoreError> {
+    let mut writes = store.write_set();
+    if writes.lock_rows(version.def.id, seen).await? == Locked::Changed {
+        return Ok(false);
+    }
+    let newest = store.snapshot();
+    let unknown = || StoreError::UnknownTable { table: version.def.name.clone() };
+    let now = newest.by_id(version.def.id).ok_or_else(unknown)?;
+    writes.delete_seen_rows((&newest, now), seen, RowDeletes::new())?;
+    writes.commit().await.map(|_| true)
 }
 
 /// Deletes the rows of a table whose numbers satisfy a condition, in one commit.

@@ -7,14 +7,14 @@ use std::sync::Arc;
 use braid_base::{CHUNK_ROWS, Random, SeededRandom};
 use braid_io::{Device, Fault};
 use braid_storage::{
-    Catalog, ColumnChange, Locked, PRIVATE_CHUNKS, PRIVATE_SEQUENCE, RowId, Store, StoreError, WriteSet,
+    Catalog, ColumnChange, Locked, PRIVATE_CHUNKS, PRIVATE_SEQUENCE, RowDeletes, RowId, Store, StoreError, WriteSet,
 };
 use braid_testing::cases;
 
 use crate::crashes::{State, describe, read_state};
 use crate::test_table::{
     data_files, directory_in_memory, extra_column, faulty_disk, insert, named_files, new_table, open, open_on,
-    read_ids, row_deletes, row_ids, rows, rows_of, test_device,
+    read_ids, row_deletes, row_ids, rows, rows_of, seen_rows, test_device,
 };
 
 const TABLES: [&str; 3] = ["a", "b", "c"];
@@ -129,7 +129,7 @@ async fn many_small_statements_and_reads_between_them_leave_few_files() {
 }
 
 #[tokio::test]
-async fn rows_are_deleted_by_one_transaction_and_keep_their_places_while_they_are_locked() {
+async fn rows_are_deleted_by_one_transaction_and_may_move_while_they_are_locked() {
     let temp = tempfile::tempdir().unwrap();
     let device = test_device(temp.path());
     let store = open(temp.path()).unwrap();
@@ -137,15 +137,17 @@ async fn rows_are_deleted_by_one_transaction_and_keep_their_places_while_they_ar
     insert(&store, "a", 0..10).await.unwrap();
     let snapshot = store.snapshot();
     let version = snapshot.table("a").unwrap();
-    let rows = |numbers: std::ops::Range<usize>| row_deletes(version, row_ids(version)[numbers].iter().copied());
+    let rows = |numbers: std::ops::Range<usize>| seen_rows(version, row_ids(version)[numbers].iter().copied());
     let (mut first, mut second) = (store.write_set(), store.write_set());
-    assert_eq!(first.lock_rows(version.def.id, &rows(0..5)).await.unwrap(), Locked::AsSeen);
-    first.delete_rows(&snapshot, "a", &rows(0..5)).unwrap();
-    assert_eq!(second.lock_rows(version.def.id, &rows(5..7)).await.unwrap(), Locked::AsSeen);
-    second.delete_rows(&snapshot, "a", &rows(5..7)).unwrap();
-    // An insert would merge the small chunk, whose rows are locked.
-    insert(&store, "a", 100..110).await.unwrap();
-    assert_eq!(store.snapshot().table("a").unwrap().chunks.len(), 2);
+    for (writes, rows) in [(&mut first, rows(0..5)), (&mut second, rows(5..7))] {
+        assert_eq!(writes.lock_rows(version.def.id, &rows).await.unwrap(), Locked::AsSeen);
+        writes.delete_seen_rows((&snapshot, version), &rows, RowDeletes::new()).unwrap();
+    }
+    // Inserts merge the small chunk, whose rows are locked.
+    for from in [100, 110, 120] {
+        insert(&store, "a", from..from + 10).await.unwrap();
+    }
+    assert_eq!(store.snapshot().table("a").unwrap().chunks.len(), 1);
     let third = store.write_set();
     let waiting = tokio::spawn({
         let (mut third, wanted, id) = (third, rows(4..6), version.def.id);
@@ -160,7 +162,7 @@ async fn rows_are_deleted_by_one_transaction_and_keep_their_places_while_they_ar
     drop(third);
     let mut left = read_ids(device.as_ref(), store.snapshot().table("a").unwrap()).await;
     left.sort_unstable();
-    assert!(left.into_iter().eq((7..10).chain(100..110)));
+    assert!(left.into_iter().eq((7..10).chain(100..130)));
     // Without locks the first commit wins.
     drop(snapshot);
     let snapshot = store.snapshot();
@@ -270,11 +272,10 @@ async fn delete_some(
     let share = 1 + random.below(4);
     let chosen = row_ids(version).into_iter().zip(ids).filter(|_| random.chance(1, share));
     let (rows, gone): (Vec<RowId>, Vec<i64>) = chosen.unzip();
-    let mut locked = row_deletes(version, rows.iter().copied());
-    let deletes = locked.clone();
-    locked.retain(|chunk, _| chunk.0 < PRIVATE_CHUNKS);
-    assert_eq!(writes.lock_rows(version.def.id, &locked).await.unwrap(), Locked::AsSeen);
-    writes.delete_rows(view, table, &deletes).unwrap();
+    let (own, committed) = rows.into_iter().partition::<Vec<_>, _>(|row| row.chunk.0 >= PRIVATE_CHUNKS);
+    let committed = seen_rows(version, committed);
+    assert_eq!(writes.lock_rows(version.def.id, &committed).await.unwrap(), Locked::AsSeen);
+    writes.delete_seen_rows((view, version), &committed, row_deletes(version, own)).unwrap();
     gone
 }
 
@@ -307,6 +308,10 @@ async fn history(mut random: SeededRandom) {
                     // Another transaction, of one statement.
                     let table = TABLES[random.below(3) as usize];
                     if committed.contains_key(table) {
+                        if random.chance(1, 3) {
+                            let id = store.snapshot().table(table).unwrap().def.id;
+                            store.compact(id, 0.0).await.unwrap();
+                        }
                         insert(&store, table, next_id..next_id + 3).await.unwrap();
                         committed.get_mut(table).unwrap().extend(next_id..next_id + 3);
                         next_id += 3;
