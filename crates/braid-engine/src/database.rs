@@ -19,12 +19,14 @@ use tokio_util::task::TaskTracker;
 
 use crate::activity::ActiveSessions;
 use crate::advisory_locks::AdvisoryLocks;
+use crate::clock::read_clock_us;
 use crate::interrupt::shutting_down;
 use crate::memory::{QueryMemory, TotalMemory};
 use crate::notifications::NotificationHub;
 use crate::planning::PlanningThreads;
 use crate::settings::SettingValues;
 use crate::sharing::{Dispatcher, HeavyThreads, PassResources, ResultMemory, SharingFigures, sharing_views};
+use crate::storage_views::storage_views;
 use crate::system_views::SystemView;
 use crate::templates::{TemplateCache, TemplateFigures, template_view};
 use crate::{Config, EngineError, SqlState};
@@ -55,6 +57,7 @@ pub struct Database {
     /// The statements under way.
     statements: TaskTracker,
     next_session_id: AtomicI32,
+    started_us: i64,
 }
 
 impl Database {
@@ -100,6 +103,7 @@ impl Database {
         let templates = Arc::new(TemplateCache::default());
         let mut views = sharing_views(&dispatcher);
         views.push(template_view(&templates));
+        views.extend(storage_views(&store));
         Ok(Arc::new(Self {
             config,
             device,
@@ -117,6 +121,7 @@ impl Database {
             shutdown: CancellationToken::new(),
             statements: TaskTracker::new(),
             next_session_id: AtomicI32::new(1),
+            started_us: read_clock_us(),
         }))
     }
 
@@ -212,6 +217,11 @@ impl Database {
     /// A number that no other session of this database has had.
     pub(crate) fn next_session_id(&self) -> i32 {
         self.next_session_id.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// When it was opened, in microseconds since 1970-01-01 UTC.
+    pub(crate) fn started_us(&self) -> i64 {
+        self.started_us
     }
 
     /// Cancelled when the database closes.

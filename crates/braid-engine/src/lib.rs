@@ -51,6 +51,8 @@
 //! | `interrupt`, `clock`, `statement_times` | what stops a statement; what time it is; where statements' time goes |
 //! | `conversion` | values of loaded columns as values of the table's types |
 //! | `column_names`, `storage_parameters` | columns in expressions over a table's rows; WITH (…) of tables and views |
+//! | `storage_views` | what tables take and readers of old states keep, as system views |
+//! | `automatic_compaction` | worn tables are compacted without being asked |
 //! | `stored_row` | rows of a table as values |
 //! | `input`, `output` | values from text, and as text |
 //! | `arrow_cast`, `sql_types`, `names` | Arrow's cast; types and names as PostgreSQL has them |
@@ -128,6 +130,7 @@ mod statement_limits;
 mod statement_times;
 mod storage_hints;
 mod storage_parameters;
+mod storage_views;
 mod stored_row;
 mod system_views;
 mod table;

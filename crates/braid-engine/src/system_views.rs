@@ -19,6 +19,12 @@ pub(crate) const QUERIES_VIEW: &str = "braid_queries";
 /// The view of the totals of all passes.
 pub(crate) const SHARING_VIEW: &str = "braid_sharing";
 
+/// The view of what tables take.
+pub(crate) const TABLES_VIEW: &str = "braid_tables";
+
+/// The view of the states that somebody reads.
+pub(crate) const SNAPSHOTS_VIEW: &str = "braid_snapshots";
+
 /// A view.
 pub(crate) trait SystemView: fmt::Debug + Send + Sync {
     /// Its name.

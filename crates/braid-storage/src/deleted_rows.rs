@@ -79,6 +79,11 @@ impl DeletedRows {
         self.count
     }
 
+    /// Bytes in memory.
+    pub fn bytes(&self) -> u64 {
+        (size_of::<Self>() + self.vectors.capacity() * size_of::<DeletedInVector>()) as u64
+    }
+
     /// Whether no row is deleted.
     pub fn is_empty(&self) -> bool {
         self.count == 0

@@ -50,6 +50,7 @@
 //! | `table_appender` | rows on their way into a table |
 //! | `write_set` | what a transaction changes, what its statements see of it, and its commit |
 //! | `compaction` | chunks written again without their deleted rows |
+//! | `live_snapshots`, `space` | the states that somebody reads; what they keep, and what tables take |
 //! | `check` | whether everything on disk is as it was written |
 //! | `store_error` | what can go wrong in a store |
 //! | `chunk_reader` | whole chunks read back, to be merged or checked |
@@ -81,6 +82,7 @@ mod generated_columns;
 mod key_evaluator;
 mod key_index;
 mod key_search;
+mod live_snapshots;
 mod log_file;
 pub mod manifest;
 mod manifest_error;
@@ -105,6 +107,7 @@ mod selection;
 mod sequence_changes;
 mod sequence_numbers;
 mod sequences;
+mod space;
 mod store;
 mod store_error;
 mod store_shared;
@@ -163,6 +166,7 @@ pub use sequences::{
     CounterState, Numbers, SequenceCounter, SequenceDef, SequenceOwner, SequenceScope, SequenceState, SequenceType,
     SequenceUse,
 };
+pub use space::{LiveSnapshot, Space};
 pub use store::{Store, StoreOptions};
 pub use store_error::{DuplicateKey, KeyMemberName, StoreError, ViolatedReference, ViolatingSide};
 pub use store_shared::PRIVATE_SEQUENCE;

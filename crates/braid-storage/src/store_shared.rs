@@ -18,6 +18,7 @@ use crate::data_file::DataFile;
 use crate::data_file_header::DataFileId;
 use crate::deleted_rows::PRIVATE_CHUNKS;
 use crate::key_index::KeyRunCache;
+use crate::live_snapshots::LiveSnapshots;
 use crate::manifest::NextIds;
 use crate::row_locks::RowLocks;
 use crate::{KeyEvaluator, StoreError, TableDef};
@@ -44,6 +45,7 @@ pub(crate) struct StoreShared {
     next_private_chunk: AtomicU32,
     pub(crate) encode_permits: Arc<Semaphore>,
     pub(crate) row_locks: Arc<RowLocks>,
+    pub(crate) live_snapshots: LiveSnapshots,
     pub(crate) key_runs: KeyRunCache,
     /// What evaluates the expressions of indexes.
     pub(crate) key_evaluator: OnceLock<Arc<dyn KeyEvaluator>>,
@@ -58,10 +60,12 @@ impl StoreShared {
         writer: LogWriter,
         encode_threads: usize,
     ) -> Self {
+        let (catalog, live_snapshots) = (Arc::new(catalog), LiveSnapshots::default());
+        live_snapshots.note(&catalog);
         Self {
             directory,
             device,
-            catalog: RwLock::new(Arc::new(catalog)),
+            catalog: RwLock::new(catalog),
             commits: Arc::default(),
             group_commit: GroupCommit::new(writer),
             next_file_id: AtomicU64::new(next_ids.file),
@@ -71,6 +75,7 @@ impl StoreShared {
             next_private_chunk: AtomicU32::new(0),
             encode_permits: Arc::new(Semaphore::new(encode_threads)),
             row_locks: Arc::default(),
+            live_snapshots,
             key_runs: KeyRunCache::default(),
             key_evaluator: OnceLock::new(),
         }

@@ -216,7 +216,8 @@ impl ChangedRows<'_> {
                 returned.add(&stored, others).await?;
             }
             if let Some(appender) = &mut appender {
-                changes.replace(&snapshot, def, new.column(0).as_primitive::<Int64Type>(), &stored);
+                let replaced = new.column(0).as_primitive::<Int64Type>();
+                changes.replace((context, &snapshot), def, replaced, &stored)?;
                 appender.append(stored).await?;
             }
         }

@@ -43,8 +43,17 @@ impl Changes {
 
     /// Notes that rows take the places of others, by the identities of these, so that foreign keys can follow. They are
     /// appended besides.
-    pub fn replace(&mut self, snapshot: &Catalog, def: &TableDef, replaced: &Int64Array, rows: &RecordBatch) {
-        self.replaced.note_numbers(snapshot, def, replaced, rows);
+    ///
+    /// # Errors
+    /// As [`ReplacedRows::note`].
+    pub fn replace(
+        &mut self,
+        states: (&StatementContext, &Catalog),
+        def: &TableDef,
+        replaced: &Int64Array,
+        rows: &RecordBatch,
+    ) -> Result<(), EngineError> {
+        self.replaced.note_numbers(states, def, replaced, rows)
     }
 
     /// Adds rows to a table.

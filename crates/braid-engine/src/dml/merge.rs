@@ -187,7 +187,8 @@ impl<'a> Plan<'a> {
             };
             if let Action::Replace(_) = action {
                 let snapshot = part.tables.snapshot().unwrap_or_else(|| part.context.snapshot());
-                changes.replace(&snapshot, def, rows.column(0).as_primitive::<Int64Type>(), &stored);
+                let replaced = rows.column(0).as_primitive::<Int64Type>();
+                changes.replace((part.context, &snapshot), def, replaced, &stored)?;
             }
             taken.added += stored.num_rows();
             appender.append(stored).await?;

@@ -222,7 +222,7 @@ impl Conflicts {
             }
             let stored = assignment.convert(&batch, &sources)?;
             let replaced: Int64Array = numbers.values().iter().map(|at| found[*at as usize].to_number()).collect();
-            changes.replace(&lookup.view, &self.def, &replaced, &stored);
+            changes.replace((context, &lookup.view), &self.def, &replaced, &stored)?;
             parts.push(stored);
         }
         check_once(&found, &changed)?;

@@ -278,7 +278,7 @@ async fn change_referencing(
                 let present = context.read_rows(&version, &ids).await?;
                 let new = lost.new.as_deref().unwrap_or_default();
                 let rows = successors.rows(&assignment, &present, (new, &places))?;
-                replaced.note(&view, def, ids.into_iter(), &rows);
+                replaced.note((context, &view), def, ids.into_iter(), &rows)?;
                 appender.append(rows).await?;
             }
         }

@@ -6,10 +6,11 @@ use arrow::array::{Array, ArrayRef, Int64Array};
 use arrow::compute::interleave;
 use arrow::record_batch::RecordBatch;
 use braid_base::{ColumnId, TableId};
+use braid_exec::Reservation;
 use braid_storage::{Catalog, Reference, ReferenceKeys, RowId, TableDef};
 
 use crate::EngineError;
-use crate::statement_context::RenumberedRow;
+use crate::statement_context::{RenumberedRow, StatementContext};
 
 /// The new keys of updated rows, of any number of tables.
 #[derive(Default)]
@@ -24,17 +25,25 @@ pub(super) struct ReplacedRows {
     beside_others: BTreeSet<TableId>,
     /// Keys of referencing rows that the statement leaves as they were.
     unchanged: Vec<ReferenceKeys>,
+    /// The memory of places and batches.
+    memory: Option<Reservation>,
 }
+
+/// Bytes of the place of a row, with the free room of a hash table.
+const PLACE_BYTES: usize = 2 * (size_of::<(TableId, RowId)>() + size_of::<(usize, usize)>());
 
 impl ReplacedRows {
     /// Notes updated rows and their successors. Keeps nothing for a table that has no foreign key and is not referenced.
+    ///
+    /// # Errors
+    /// 53200 if they do not fit into the memory of the statement's query.
     pub fn note(
         &mut self,
-        catalog: &Catalog,
+        (context, catalog): (&StatementContext, &Catalog),
         def: &TableDef,
         replaced: impl Iterator<Item = RowId>,
         rows: &RecordBatch,
-    ) {
+    ) -> Result<(), EngineError> {
         let references = catalog.references_to(def.id);
         let ids = references.iter().map(|reference| reference.key.id);
         self.references.entry(def.id).or_default().extend(ids);
@@ -42,18 +51,32 @@ impl ReplacedRows {
         let columns = references.iter().flat_map(|reference| &reference.key.key).chain(own);
         let columns: BTreeSet<ColumnId> = columns.copied().collect();
         if columns.is_empty() {
-            return;
+            return Ok(());
         }
         let position = |column: &ColumnId| def.position(*column).map(|at| (*column, rows.column(at).clone()));
+        let kept: BTreeMap<ColumnId, ArrayRef> = columns.iter().filter_map(position).collect();
+        let bytes = kept.values().map(|column| column.get_array_memory_size()).sum::<usize>();
+        let memory = self.memory.get_or_insert_with(|| Reservation::new(context.value_budget(), "replaced rows"));
+        memory.resize(memory.held() + bytes + rows.num_rows() * PLACE_BYTES)?;
         let batch = self.batches.len();
-        self.batches.push(columns.iter().filter_map(position).collect());
+        self.batches.push(kept);
         *self.counts.entry(def.id).or_default() += rows.num_rows() as u64;
         self.places.extend(replaced.enumerate().map(|(at, row)| ((def.id, row), (batch, at))));
+        Ok(())
     }
 
     /// As [`Self::note`], of rows by the numbers of their identities.
-    pub fn note_numbers(&mut self, catalog: &Catalog, def: &TableDef, replaced: &Int64Array, rows: &RecordBatch) {
-        self.note(catalog, def, replaced.values().iter().filter_map(|number| RowId::of_number(*number)), rows);
+    ///
+    /// # Errors
+    /// The same.
+    pub fn note_numbers(
+        &mut self,
+        states: (&StatementContext, &Catalog),
+        def: &TableDef,
+        replaced: &Int64Array,
+        rows: &RecordBatch,
+    ) -> Result<(), EngineError> {
+        self.note(states, def, replaced.values().iter().filter_map(|number| RowId::of_number(*number)), rows)
     }
 
     /// Knows rows by other numbers from now on.

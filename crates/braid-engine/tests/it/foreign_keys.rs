@@ -308,3 +308,18 @@ async fn deferred_checks_keep_tables_from_being_altered() {
     db.check(&[("insert into t values (1, 1)", "INSERT 0 1"), ("select count(*) from t", "0")]).await;
     assert_eq!(db.state("insert into t values (1, 2)").await, "23503");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_update_of_more_keys_than_memory_holds_fails_and_changes_nothing() {
+    let db = TestDb::new().await;
+    db.run("create table t (id int primary key, v int);; insert into t select n, 0 from generate_series(1, 300000) n")
+        .await;
+    db.run("create table u (t int references t on update cascade);; insert into u values (7)").await;
+    db.run("set braid.query_memory = '4MB'").await;
+    let refused = db.fail("update t set v = 1").await;
+    assert_eq!(refused.sqlstate(), "53200", "{refused:?}");
+    db.check(&[("select count(*) from t where v = 1", "0"), ("update t set v = 2 where id <= 1000", "UPDATE 1000")])
+        .await;
+    db.run("reset braid.query_memory").await;
+    db.check(&[("update t set id = id + 1000000", "UPDATE 300000"), ("select t from u", "1000007")]).await;
+}

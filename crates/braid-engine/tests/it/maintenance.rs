@@ -157,3 +157,33 @@ async fn foreign_keys_follow_rows_that_have_moved() {
     let report = db.database.store().check(|_| {}).await;
     assert!(report.is_sound(), "{report:?}");
 }
+
+/// A reader of an old state keeps one version of what it reads, whatever others write; a view tells how much, and it comes back.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_long_reader_keeps_one_version_and_gives_it_back() {
+    let db = filled(20_000).await;
+    let reader = db.database.session("bob");
+    let (all, sum) = (disk_bytes(&db), "select count(*), sum(id), min(v), max(v) from t");
+    let before = run(&reader, &format!("begin isolation level repeatable read;; {sum}")).await.unwrap();
+    for round in 0..30 {
+        db.run(&format!("update t set v = v || 'x' where id % 10 = {}", round % 10)).await;
+        // Recent rows, which are in memory.
+        db.run(&format!("update t set v = v || 'y' where id between {} and {}", 700 * round, 700 * round + 300)).await;
+    }
+    db.run("vacuum t").await;
+    assert_eq!(run(&reader, sum).await.unwrap(), before);
+    // Its snapshot keeps the table as it was: in files here, and nothing of what came in between.
+    let kept = "select count(*), max(chunks), max(memory_bytes) < 100000, max(file_bytes) from braid_snapshots where file_bytes > 0";
+    let told = db.run(kept).await;
+    let told: Vec<&str> = told.split('|').collect();
+    assert_eq!(told[..3], ["1", "1", "true"], "{told:?}");
+    assert!(told[3].parse::<u64>().unwrap().abs_diff(all) < 10_000, "{told:?} of {all}");
+    // The present: updated texts are longer.
+    let now = db.run("select file_bytes, deleted_rows from braid_tables where table_name = 't'").await;
+    let now: Vec<u64> = now.split('|').map(|count| count.parse().unwrap()).collect();
+    assert!(now[0] < 2 * all && now[1] < 8_000, "{now:?}");
+    within_bytes(&db, all + now[0] + 10_000).await;
+    run(&reader, "commit").await.unwrap();
+    within_bytes(&db, now[0] + 10_000).await;
+    db.check(&[("select count(*) from braid_snapshots where file_bytes > 0", "0")]).await;
+}

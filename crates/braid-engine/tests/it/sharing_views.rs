@@ -282,7 +282,7 @@ async fn views_are_system_tables_of_the_present() {
         (
             "select relname, relkind, count(*) from pg_class join pg_attribute on attrelid = pg_class.oid \
              where relname like 'braid%' group by relname, relkind order by relname",
-            "braid_passes|v|13\nbraid_queries|v|7\nbraid_sharing|v|5\nbraid_templates|v|8",
+            "braid_passes|v|13\nbraid_queries|v|7\nbraid_sharing|v|5\nbraid_snapshots|v|5\nbraid_tables|v|8\nbraid_templates|v|8",
         ),
         (
             "select attname, format_type(atttypid, atttypmod) from pg_attribute join pg_class on attrelid = pg_class.oid \
@@ -292,7 +292,8 @@ async fn views_are_system_tables_of_the_present() {
         (
             "select table_schema, table_name from information_schema.tables where table_type = 'VIEW' \
              and table_name like 'braid%' order by 2",
-            "pg_catalog|braid_passes\npg_catalog|braid_queries\npg_catalog|braid_sharing\npg_catalog|braid_templates",
+            "pg_catalog|braid_passes\npg_catalog|braid_queries\npg_catalog|braid_sharing\npg_catalog|braid_snapshots\n\
+             pg_catalog|braid_tables\npg_catalog|braid_templates",
         ),
         ("with braid_passes as (select 7 as a) select a from braid_passes", "7"),
         ("copy (select count(*) from braid_queries) to stdout", "0\n"),

@@ -300,6 +300,7 @@ impl StoreShared {
             // Before the state that names them is seen: who knows it must not bind labels of the state before.
             last.catalog.announce_types(&self.snapshot());
             *self.catalog.write() = Arc::clone(&last.catalog);
+            self.live_snapshots.note(&last.catalog);
             let mut queue = self.group_commit.queue.lock();
             if queue.pending.as_ref().is_some_and(|pending| Arc::ptr_eq(pending, &last.catalog)) {
                 queue.pending = None;

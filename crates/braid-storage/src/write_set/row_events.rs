@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef};
-use braid_base::{ColumnId, TableId};
+use braid_base::{ChunkId, ColumnId, TableId};
 
 use super::WriteSet;
 use super::references::ReferenceKeys;
@@ -45,17 +45,14 @@ pub struct RemovedRows {
 
 impl RemovedRows {
     /// The rows, in parts that are handled one after the other.
-    pub fn parts(&self) -> impl Iterator<Item = Vec<RowId>> {
-        let numbers = |deleted: &DeletedRows| -> Vec<u32> {
-            (0..deleted.row_count()).filter(|row| deleted.contains(*row)).collect()
-        };
-        let ids = self.rows.iter().flat_map(move |(chunk, deleted)| {
-            let chunk = *chunk;
-            numbers(deleted).into_iter().map(move |row| RowId { chunk, row })
-        });
-        let all: Vec<RowId> = ids.collect();
-        let parts: Vec<Vec<RowId>> = all.chunks(PART_ROWS).map(<[RowId]>::to_vec).collect();
-        parts.into_iter()
+    pub fn parts(&self) -> impl Iterator<Item = Vec<RowId>> + '_ {
+        let of_chunk = |(chunk, rows): (&'_ ChunkId, &'_ DeletedRows)| (*chunk, rows.iter().collect::<Vec<u32>>());
+        let ids = self.rows.iter().map(of_chunk);
+        let mut ids = ids.flat_map(|(chunk, rows)| rows.into_iter().map(move |row| RowId { chunk, row }));
+        std::iter::from_fn(move || {
+            let part: Vec<RowId> = ids.by_ref().take(PART_ROWS).collect();
+            (!part.is_empty()).then_some(part)
+        })
     }
 }
 

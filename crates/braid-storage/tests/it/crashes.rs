@@ -10,8 +10,8 @@ use braid_io::{Fault, FaultDevice};
 use braid_storage::{CatalogType, ColumnChange, Store, StoreError, TypeChanges};
 
 use crate::test_table::{
-    data_files, delete_where, directory_in_memory, extra_column, faulty_disk, insert, named_files, new_table,
-    open_again, open_on, read_ids, rows, test_device,
+    create, data_files, delete_where, directory_in_memory, extra_column, faulty_disk, insert, key, named_files,
+    new_table, open_again, open_on, read_ids, rows, test_device,
 };
 use crate::views::{add_view, remove_view, view_of};
 
@@ -70,7 +70,7 @@ impl Action {
                 let id = store.snapshot().table(table).unwrap().def.id;
                 store.compact(id, 0.0).await.map(|_| ())
             }
-            Self::Create(table) => store.create_table(new_table(table)).await.map(|_| ()),
+            Self::Create(table) => create(store, new_table(table), vec![key(&format!("{table}_id_key"), &[0])]).await,
             Self::Insert(table, from, to) => insert(store, table, from..to).await.map(|_| ()),
             Self::CreateAs(table, from, to) => {
                 let mut appender = store.create_and_append(new_table(table))?;

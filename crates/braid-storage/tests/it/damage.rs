@@ -6,11 +6,14 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use braid_base::{ChunkId, Random};
-use braid_storage::{CheckReport, DeletedRows, Fault, FaultKind, Manifest, StoreError, TableVersion};
+use braid_base::{ChunkId, ColumnId, Random, TableId};
+use braid_storage::{
+    CheckReport, Deferral, DeletedRows, Fault, FaultKind, ForeignKeyDef, KeyDef, Manifest, MatchType,
+    ReferentialAction, StoreError, TableVersion,
+};
 use braid_testing::cases;
 
-use crate::test_table::{data_files, delete_where, insert, new_table, open, read_ids, test_device};
+use crate::test_table::{data_files, delete_where, insert, key, new_table, open, read_ids, test_device};
 
 /// Two tables, `t` with two chunks in two files and `u` with one.
 async fn fill(dir: &Path) {
@@ -216,4 +219,57 @@ async fn deleted_rows_that_the_manifest_does_not_have_are_a_fault() {
     let [fault] = &report.faults[..] else { panic!("{report:?}") };
     let expected = "table \"t\", chunk k0: 300 of 30000 rows are deleted, and 299 by the manifest";
     assert!(fault.to_string().starts_with(expected), "{fault}");
+}
+
+/// Puts other definitions of tables into a manifest, whose rows may not satisfy them.
+fn forge(dir: &Path, change: impl FnOnce(&mut Manifest)) {
+    let path = dir.join("manifest");
+    let mut manifest = Manifest::decode(&fs::read(&path).unwrap()).unwrap();
+    change(&mut manifest);
+    fs::write(path, manifest.encode()).unwrap();
+}
+
+#[tokio::test]
+async fn rows_that_violate_a_key_or_a_foreign_key_are_faults() {
+    for (rows, referencing, expected) in [
+        (&[0..40, 50..90][..], 10..30, &[][..]),
+        (&[0..40, 39..41], 10..30, &["two rows have the same value of key \"t_id_key\""]),
+        (&[0..40, 50..90], 30..60, &["a row satisfies foreign key \"u_id_fkey\" not"]),
+    ] {
+        let temp = tempfile::tempdir().unwrap();
+        let store = open(temp.path()).unwrap();
+        for table in ["t", "u"] {
+            store.create_table(new_table(table)).await.unwrap();
+        }
+        for ids in rows {
+            insert(&store, "t", ids.clone()).await.unwrap();
+        }
+        insert(&store, "u", referencing).await.unwrap();
+        // Deleted rows satisfy all.
+        delete_where(&store, test_device(temp.path()).as_ref(), "u", |id| id > 55).await.unwrap();
+        store.checkpoint().await.unwrap();
+        drop(store);
+        forge(temp.path(), |manifest| {
+            let [t, u] = &mut manifest.tables[..] else { panic!("two tables") };
+            let ids = [0, 1].map(|at| TableId(manifest.next_ids.table + at));
+            t.def.keys.push(KeyDef { id: ids[0], ..key("t_id_key", &[0]) });
+            u.def.foreign_keys.push(Arc::new(ForeignKeyDef {
+                id: ids[1],
+                name: "u_id_fkey".to_owned(),
+                columns: vec![ColumnId(0)],
+                referenced: t.def.id,
+                key: vec![ColumnId(0)],
+                on_delete: ReferentialAction::NoAction,
+                on_update: ReferentialAction::NoAction,
+                set_columns: Vec::new(),
+                matching: MatchType::Simple,
+                deferral: Deferral::NotDeferrable,
+                validated: true,
+            }));
+            manifest.next_ids.table += 2;
+        });
+        let report = open(temp.path()).unwrap().check(|_| {}).await;
+        let found: Vec<String> = report.faults.iter().map(|fault| fault.kind.to_string()).collect();
+        assert_eq!(found, expected, "{report:?}");
+    }
 }

@@ -11,45 +11,25 @@ use arrow::array::{
     ArrayRef, AsArray, BinaryViewArray, Float64Array, Int32Array, Int64Array, RecordBatch, StringViewArray,
 };
 use arrow::datatypes::Int64Type;
-use braid_base::{CHUNK_ROWS, ColumnId, Random, SchemaId, TableId};
+use braid_base::{CHUNK_ROWS, Random};
 use braid_storage::{
-    AlteredRows, Catalog, ColumnDef, ColumnType, ComputedKeys, Constraints, KeyDef, KeyEvaluator, KeyForm, KeyKind,
-    KeyMember, KeyMemberName, KeyNulls, Locked, MemberSource, NUMERIC_OID, NUMERIC_TAG, NewTable, Store, StoreError,
-    TableDef, WriteSet,
+    AlteredRows, Catalog, ColumnDef, ColumnType, ComputedKeys, KeyDef, KeyEvaluator, KeyForm, KeyKind, KeyMember,
+    KeyMemberName, KeyNulls, Locked, MemberSource, NUMERIC_OID, NUMERIC_TAG, NewTable, Store, StoreError, TableDef,
+    WriteSet,
 };
 use braid_testing::cases;
 
 use crate::test_table::{
-    insert, new_table, open, open_again, read_ids, row_deletes, row_ids, rows, seen_rows, test_device,
+    create, insert, key, new_table, open, open_again, read_ids, row_deletes, row_ids, rows, seen_rows, test_device,
 };
 
 /// Longer than any wait that ends.
 const SOON: Duration = Duration::from_millis(30);
 
-fn key(name: &str, columns: &[u16]) -> KeyDef {
-    let columns = columns.iter().map(|id| ColumnId(*id)).collect();
-    KeyDef {
-        id: TableId(0),
-        name: name.to_owned(),
-        columns,
-        kind: KeyKind::Unique,
-        nulls: KeyNulls::Distinct,
-        patterns: Vec::new(),
-        form: None,
-    }
-}
-
-async fn create(store: &Store, table: NewTable, keys: Vec<KeyDef>) {
-    let mut writes = store.write_set();
-    let constraints = Constraints { keys, ..Constraints::default() };
-    writes.create_constrained_table(&store.snapshot(), (SchemaId::PUBLIC, table), constraints).unwrap();
-    writes.commit().await.unwrap();
-}
-
 /// A store with a table `a` whose ids differ.
 async fn keyed_store(dir: &Path) -> Arc<Store> {
     let store = open(dir).unwrap();
-    create(&store, new_table("a"), vec![key("a_id_key", &[0])]).await;
+    create(&store, new_table("a"), vec![key("a_id_key", &[0])]).await.unwrap();
     store
 }
 
@@ -280,7 +260,7 @@ async fn values_are_the_same_key_if_they_are_equal_in_sql() {
     let columns = types.map(|(name, column_type)| ColumnDef::new(name, column_type)).to_vec();
     let table = NewTable { name: "a".to_owned(), columns, primary_key: Vec::new() };
     let all = KeyDef { nulls: KeyNulls::Equal, ..key("a_all_key", &[3, 0, 2, 1]) };
-    create(&store, table, vec![all, key("a_c_f_key", &[2, 1])]).await;
+    create(&store, table, vec![all, key("a_c_f_key", &[2, 1])]).await.unwrap();
     type Row<'a> = (Option<i32>, Option<f64>, Option<&'a str>, Option<Vec<u8>>);
     let try_row = async |(i, f, c, n): Row<'_>| {
         let columns: [ArrayRef; 4] = [
@@ -448,7 +428,7 @@ async fn computed_keys_differ_in_all_rows_that_an_index_has() {
     let temp = tempfile::tempdir().unwrap();
     let store = open(temp.path()).unwrap();
     store.set_key_evaluator(Arc::new(Quotients));
-    create(&store, new_table("a"), vec![quotients("10", None), key("a_id_key", &[0])]).await;
+    create(&store, new_table("a"), vec![quotients("10", None), key("a_id_key", &[0])]).await.unwrap();
     insert(&store, "a", 10..11).await.unwrap();
     assert!(is_same_quotient(insert(&store, "a", 19..20).await));
     assert!(is_same_quotient(insert(&store, "a", 20..22).await));

@@ -7,10 +7,12 @@ use std::time::{Duration, Instant};
 
 use arrow::array::{ArrayRef, AsArray, Date32Array, Decimal128Array, Int64Array, RecordBatch, StringViewArray};
 use arrow::datatypes::{Date32Type, Decimal128Type, Int64Type};
+use braid_base::{ColumnId, SchemaId, TableId};
 use braid_io::{Backend, Device, DeviceOptions, FaultDevice, IoReason, open_device};
 use braid_storage::{
-    ChunkMeta, ColumnDef, ColumnType, DeletedRows, Locked, NewTable, RowDeletes, RowId, Scalar, SeenRows, Segment,
-    SegmentMeta, SegmentPlace, Selection, Store, StoreError, StoreOptions, TableDef, TableVersion,
+    ChunkMeta, ColumnDef, ColumnType, Constraints, DeletedRows, KeyDef, KeyKind, KeyNulls, Locked, NewTable,
+    RowDeletes, RowId, Scalar, SeenRows, Segment, SegmentMeta, SegmentPlace, Selection, Store, StoreError,
+    StoreOptions, TableDef, TableVersion,
 };
 use bytes::Bytes;
 use tempfile::TempDir;
@@ -67,7 +69,7 @@ pub fn new_table(name: &str) -> NewTable {
         column("amount", ColumnType::Numeric { precision: 10, scale: 2 }, false),
         column("day", ColumnType::Date, true),
     ];
-    NewTable { name: name.to_owned(), columns, primary_key: vec![braid_base::ColumnId(0)] }
+    NewTable { name: name.to_owned(), columns, primary_key: vec![ColumnId(0)] }
 }
 
 fn name_of(id: i64) -> Option<String> {
@@ -178,6 +180,28 @@ pub fn row_deletes(version: &TableVersion, rows: impl IntoIterator<Item = RowId>
         deletes.entry(chunk).or_insert_with(|| DeletedRows::none(row_count())).insert(row);
     }
     deletes
+}
+
+/// A unique key of these columns, without an identity.
+pub fn key(name: &str, columns: &[u16]) -> KeyDef {
+    let columns = columns.iter().map(|id| ColumnId(*id)).collect();
+    KeyDef {
+        id: TableId(0),
+        name: name.to_owned(),
+        columns,
+        kind: KeyKind::Unique,
+        nulls: KeyNulls::Distinct,
+        patterns: Vec::new(),
+        form: None,
+    }
+}
+
+/// Creates a table with keys.
+pub async fn create(store: &Store, table: NewTable, keys: Vec<KeyDef>) -> Result<(), StoreError> {
+    let mut writes = store.write_set();
+    let constraints = Constraints { keys, ..Constraints::default() };
+    writes.create_constrained_table(&store.snapshot(), (SchemaId::PUBLIC, table), constraints)?;
+    writes.commit().await.map(drop)
 }
 
 /// These rows of a version, as a statement has seen them.
