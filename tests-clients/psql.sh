@@ -21,6 +21,42 @@ expect '\l' '^ braid ' "$(ask -c '\l')"
 expect '\dn' 'public' "$(ask -c '\dn')"
 expect '\conninfo' 'as user "braid"' "$(ask -c '\conninfo')"
 
+# Each of its commands that describe something, of relations of all kinds. None may fail.
+ask -c 'create table parts (thing integer, part text unique, at timestamptz default now(), check (thing > 0))' \
+    -c 'alter table things add primary key (id)' -c 'alter table parts add foreign key (thing) references things on delete cascade' \
+    -c 'create index parts_at on parts (at desc) where part is not null' -c 'create view cheap as select id from things where price < 2' \
+    -c 'create materialized view counted as select count(*) as c from things' -c 'create sequence numbers increment 5' \
+    -c "create type mood as enum ('sad', 'ok')" -c 'create domain positive as int check (value > 0)' -c 'create schema other' \
+    -c "comment on table things is 'the things'" -c 'create role bob login' -c 'grant select on things to bob'
+for command in '' + S S+ a A A+ Ac Af Ao Ap b b+ c c+ C C+ d dS D D+ ddp E E+ des det deu dew df+ F Fd+ Fp+ Ft+ f 'f+ now' fn fa fw ft g g+ i i+ l L L+ m m+ \
+    n n+ o 'o+ +' O O+ p P Pn Pt Pi rds Rp Rs s s+ t t+ tS T T+ u u+ v v+ x X y y+ config 'config work_mem'; do
+    ask -c "\\d$command" >listed 2>&1 && ! grep -q ERROR: listed || { echo "psql \\d$command:" >&2; cat listed >&2; exit 1; }
+done
+for name in things parts parts_part_key parts_at cheap counted numbers things_pkey pg_class information_schema.tables; do
+    for command in d d+; do
+        ask -c "\\$command $name" >listed 2>&1 && ! grep -q ERROR: listed || { echo "psql \\$command $name:" >&2; cat listed >&2; exit 1; }
+    done
+done
+described=$(ask -c '\d parts')
+expect '\d table' '"parts_part_key" UNIQUE CONSTRAINT, btree \(part\)' "$described"
+expect '\d table' '"parts_at" btree \(at DESC\) WHERE part IS NOT NULL' "$described"
+expect '\d table' '"parts_thing_check" CHECK \(thing > 0\)' "$described"
+expect '\d table' 'FOREIGN KEY \(thing\) REFERENCES things\(id\) ON DELETE CASCADE' "$described"
+expect '\d table' 'TABLE "parts" CONSTRAINT "parts_thing_fkey" FOREIGN KEY' "$(ask -c '\d things')"
+expect '\dt+' 'the things' "$(ask -c '\dt+')"
+expect '\dp' 'bob=r/braid' "$(ask -c '\dp things')"
+expect '\dT+' 'sad +\+?' "$(ask -c '\dT+')"
+expect '\dD' 'CHECK \(VALUE > 0\)' "$(ask -c '\dD')"
+expect '\sv' 'CREATE OR REPLACE VIEW public.cheap' "$(ask -c '\sv cheap')"
+expect '\sf' 'CREATE OR REPLACE FUNCTION pg_catalog.now' "$(ask -c '\sf now')"
+expect '\z' 'bob=r/braid' "$(ask -c '\z things')"
+expect '\l+' '^ braid ' "$(ask -c '\l+')"
+
+# Without a terminal it reads the password from its input, and sends a verifier.
+printf 'secret\nsecret\n' | setsid psql -X -q -v ON_ERROR_STOP=1 -c '\password bob' >/dev/null 2>&1 || { echo 'psql \password:' >&2; exit 1; }
+expect '\password' '^bob$' "$(PGPASSWORD=secret ask -U bob -At -c 'select current_user')"
+expect '\password' 'password authentication failed' "$(PGPASSWORD=other psql -X -U bob -c 'select 1' 2>&1 || true)"
+
 expect select '^3\|a, "b"\|-3.25\|1999-12-31$' "$(ask -At -c 'select * from things order by id')"
 expect values '^t\|1.5\|1e\+20\|2024-02-29 12:00:00\|3 days\|\\x00ff\|\{1,2\}$' "$(ask -At -c \
     "select true, 1.5::real, 1e20::double precision, timestamp '2024-02-29 12:00:00', interval '3 days', '\\x00ff'::bytea, array[1,2]")"

@@ -64,6 +64,19 @@ def copying(connection):
             assert "line 1" in (error.diag.context or ""), error.diag.context
 
 
+def copying_binary(connection):
+    rows = [(1, "one", Decimal("1.50")), (2, None, None), (3, "three", Decimal("-3.25"))]
+    with connection.cursor() as cursor:
+        cursor.execute("create table binaries (id integer, name text, price numeric(10,2))")
+        with cursor.copy("copy binaries from stdin (format binary)") as copy:
+            copy.set_types(["int4", "text", "numeric"])
+            for row in rows:
+                copy.write_row(row)
+        with cursor.copy("copy (select * from binaries order by id) to stdout (format binary)") as copy:
+            copy.set_types(["int4", "text", "numeric"])
+            check("binary COPY", list(copy.rows()), rows)
+
+
 def batches(connection):
     """executemany sends all rows before one Sync: a transaction of several writes."""
     insert = "insert into people (id, name) values (%s, %s)"
@@ -161,6 +174,7 @@ with psycopg.connect(autocommit=True) as connection:
     connection.execute("create table people (id integer, name text)")
     types(connection)
     copying(connection)
+    copying_binary(connection)
     prepared(connection)
     batches(connection)
     transactions(connection)

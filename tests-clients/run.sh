@@ -1,10 +1,11 @@
 #!/bin/sh
-# Real clients against the built server: psql, pg_dump, psycopg, ORMs of
-# Python, JDBC, clients and ORMs of Go and Node, Drizzle, tools of Java, dbt. Prints one line for each client and fails with the first.
+# Real clients against the built server: psql, pg_dump, pgbench, psycopg, ORMs of
+# Python, JDBC, clients and ORMs of Go and Node, ADBC and other tools of Python, DuckDB, Drizzle, tools of Java, dbt. Prints one line for
+# each client and fails with the first.
 #
-#   cargo build -p braid-server && tests-clients/run.sh [psql|pg_dump|psycopg|orm|jdbc|go|node|drizzle|java|dbt]...
+#   cargo build -p braid-server && tests-clients/run.sh [psql|pg_dump|pgbench|psycopg|orm|jdbc|go|node|tools|duckdb|drizzle|java|dbt]...
 #
-# Without names it runs all but drizzle, java and dbt, which take minutes to fetch and to run.
+# Without names it runs those up to node: the others take minutes to fetch and to run.
 #
 # BRAID is the binary (default: the newest of the debug and release builds); BRAID_CLIENTS_DIR keeps what is fetched
 # once (a Python environment with psycopg, the JDBC driver). A client that cannot be had here is named and skipped,
@@ -90,6 +91,17 @@ run_pg_dump() {
     echo "pg_dump: ok"
 }
 
+run_pgbench() {
+    command -v pgbench >/dev/null || PATH=$PATH:$(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | tail -n 1)
+    for program in psql pgbench; do
+        command -v $program >/dev/null || { missing pgbench "$program is not installed"; return; }
+    done
+    start pgbench
+    (cd "$work" && sh "$here/pgbench.sh")
+    stop_server
+    echo "pgbench: ok"
+}
+
 run_psycopg() {
     python="$cache/venv/bin/python"
     if [ ! -x "$python" ] || ! "$python" -c 'import psycopg' 2>/dev/null; then
@@ -154,6 +166,29 @@ run_node() {
     echo "node: ok"
 }
 
+run_tools() {
+    python="$cache/tools/bin/python"
+    if [ ! -x "$python" ] || ! "$python" -c 'import adbc_driver_postgresql, connectorx, polars, pgcli' 2>/dev/null; then
+        { python3 -m venv "$cache/tools" && "$cache/tools/bin/pip" install --quiet adbc-driver-postgresql pyarrow connectorx polars pgcli; } \
+            >"$work/pip.log" 2>&1 || { missing tools "pip cannot install them: $(tail -n 1 "$work/pip.log")"; return; }
+    fi
+    start tools
+    (cd "$work" && "$python" "$here/tools_client.py")
+    stop_server
+    echo "tools: ok"
+}
+
+run_duckdb() {
+    python="$cache/duckdb/bin/python"
+    if [ ! -x "$python" ] || ! "$python" -c 'import duckdb, duckdb_extension_postgres_scanner' 2>/dev/null; then
+        { python3 -m venv "$cache/duckdb" && "$cache/duckdb/bin/pip" install --quiet duckdb-extension-postgres-scanner; } \
+            >"$work/pip.log" 2>&1 || { missing duckdb "pip cannot install it: $(tail -n 1 "$work/pip.log")"; return; }
+    fi
+    start duckdb
+    "$python" "$here/duckdb_client.py"
+    stop_server
+}
+
 run_drizzle() {
     command -v npm >/dev/null || { missing drizzle "npm is not installed"; return; }
     mkdir -p "$cache/drizzle"
@@ -192,6 +227,6 @@ run_dbt() {
     echo "dbt: ok"
 }
 
-for client in ${*:-psql pg_dump psycopg orm jdbc go node}; do
+for client in ${*:-psql pg_dump pgbench psycopg orm jdbc go node}; do
     "run_$client"
 done

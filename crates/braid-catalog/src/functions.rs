@@ -314,6 +314,50 @@ const FUNCTIONS: &[CatalogFunction] = &[
             FROM pg_catalog.pg_class counted WHERE counted.oid = called.a1), 0) END",
     ),
     function("pg_get_functiondef", &["oid"], FUNCTION_DEFINITION),
+    function(
+        "pg_get_function_sqlbody",
+        &["oid"],
+        "(SELECT CAST(defined.prosqlbody AS text) FROM pg_catalog.pg_proc defined WHERE defined.oid = called.a1)",
+    ),
+    function(
+        "pg_relation_filenode",
+        &["regclass"],
+        "(SELECT nullif(named.relfilenode, 0) FROM pg_catalog.pg_class named WHERE named.oid = called.a1)",
+    ),
+    function(
+        "pg_indexam_has_property",
+        &["oid", "text"],
+        "(SELECT CASE lower(called.a2)
+            WHEN 'can_order' THEN method.amname = 'btree'
+            WHEN 'can_unique' THEN method.amname = 'btree'
+            WHEN 'can_multi_col' THEN method.amname IN ('btree', 'gist', 'gin', 'brin')
+            WHEN 'can_exclude' THEN method.amname IN ('btree', 'hash', 'gist', 'spgist')
+            WHEN 'can_include' THEN method.amname IN ('btree', 'gist', 'spgist') END
+            FROM pg_catalog.pg_am method WHERE method.oid = called.a1 AND method.amtype = 'i')",
+    ),
+    // All indexes are B-trees.
+    function(
+        "pg_index_has_property",
+        &["regclass", "text"],
+        "(SELECT CASE WHEN lower(called.a2) IN ('clusterable', 'index_scan', 'bitmap_scan', 'backward_scan') THEN true END
+            FROM pg_catalog.pg_index indexed WHERE indexed.indexrelid = called.a1)",
+    ),
+    function(
+        "pg_index_column_has_property",
+        &["regclass", "integer", "text"],
+        "(SELECT CASE WHEN called.a2 BETWEEN 1 AND indexed.indnatts THEN CASE lower(called.a3)
+                WHEN 'returnable' THEN true
+                WHEN 'distance_orderable' THEN false
+                WHEN 'orderable' THEN called.a2 <= indexed.indnkeyatts
+                ELSE CASE WHEN called.a2 <= indexed.indnkeyatts THEN CASE lower(called.a3)
+                    WHEN 'asc' THEN indexed.indoption[called.a2 - 1] IN (0, 2)
+                    WHEN 'desc' THEN indexed.indoption[called.a2 - 1] IN (1, 3)
+                    WHEN 'nulls_first' THEN indexed.indoption[called.a2 - 1] IN (2, 3)
+                    WHEN 'nulls_last' THEN indexed.indoption[called.a2 - 1] IN (0, 1)
+                    WHEN 'search_array' THEN true
+                    WHEN 'search_nulls' THEN true END END END END
+            FROM pg_catalog.pg_index indexed WHERE indexed.indexrelid = called.a1)",
+    ),
     // There are no partitions.
     function("pg_get_partkeydef", &["oid"], "CASE WHEN called.a1 IS NULL THEN CAST(NULL AS text) END"),
     // The bits of UPDATE, INSERT and DELETE: rows of views cannot be changed.
@@ -504,6 +548,16 @@ mod tests {
             "SELECT abs(1)",
         ] {
             assert_eq!(expanded(sql), sql);
+        }
+    }
+
+    /// A call of another function of its name is fine, with another number of arguments.
+    #[test]
+    fn no_function_is_defined_by_itself() {
+        for CatalogFunction { name, arguments, result } in FUNCTIONS {
+            let has_other =
+                FUNCTIONS.iter().any(|other| other.name == *name && other.arguments.len() != arguments.len());
+            assert!(has_other || !result.contains(&format!("{name}(")), "{name} of {} arguments", arguments.len());
         }
     }
 }

@@ -264,6 +264,13 @@ pub(crate) const DEFINITIONS: &[Definition] = &[
     planner("parallel_leader_participation", "on", Domain::Boolean),
     planner("parallel_setup_cost", "1000", Domain::Real(0.0, f64::MAX)),
     planner("parallel_tuple_cost", "0.1", Domain::Real(0.0, f64::MAX)),
+    setting(
+        "password_encryption",
+        "scram-sha-256",
+        Domain::OneOf(&["scram-sha-256"]),
+        Silent,
+        "Algorithm of the verifiers that passwords are kept as.",
+    ),
     planner("plan_cache_mode", "auto", Domain::OneOf(&["auto", "force_generic_plan", "force_custom_plan"])),
     planner("random_page_cost", "4", Domain::Real(0.0, f64::MAX)),
     planner("recursive_worktable_factor", "10", Domain::Real(0.001, 1_000_000.0)),

@@ -108,6 +108,10 @@ impl Backends for StatementContext {
         let all: BTreeSet<i32> = of_rows.chain(self.database().advisory_locks().blocking(session)).collect();
         all.into_iter().collect()
     }
+
+    fn started_us(&self) -> i64 {
+        self.database().started_us()
+    }
 }
 
 impl ActiveSession for Shared {

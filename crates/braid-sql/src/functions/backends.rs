@@ -21,6 +21,8 @@ pub trait Backends: std::fmt::Debug + Send + Sync {
     fn terminate(&self, session: i32) -> Result<bool, SqlError>;
     /// The sessions that a session waits for, each once.
     fn blocking(&self, session: i32) -> Vec<i32>;
+    /// When the server started, in microseconds since 1970-01-01 UTC.
+    fn started_us(&self) -> i64;
 }
 
 /// The table of this family.
@@ -31,6 +33,9 @@ pub const FUNCTIONS: Implementations = &[
         let blocking = known(call)?.blocking(arguments[0].as_int4()).into_iter().map(Value::Int4);
         Ok(Value::Array(ArrayValue::of(TypeId::INT4, blocking.collect()).into()))
     }),
+    ("pg_postmaster_start_time", |_, call| Ok(Value::TimestampTz(known(call)?.started_us()))),
+    // The configuration is read once.
+    ("pg_conf_load_time", |_, call| Ok(Value::TimestampTz(known(call)?.started_us()))),
 ];
 
 /// `pg_terminate_backend(pid, timeout)`: a time to wait for the end of the session is refused.

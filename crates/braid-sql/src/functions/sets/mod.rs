@@ -12,19 +12,24 @@
 //! | [`json`] | members of json and jsonb, what jsonpaths find |
 //! | [`json_records`], `json_values` | objects of json and jsonb as rows of given columns |
 //! | [`key_words`] | the words of the grammar |
+//! | [`empty_sets`] | functions of what there is none of |
 //! | [`privileges`] | the privileges of access control lists |
 //! | [`time_zones`] | names and abbreviations of time zones |
+//! | [`token_types`] | the token types of the text search parser |
 
 pub mod arrays;
 pub mod channels;
+pub mod empty_sets;
 pub mod json;
 pub mod json_records;
 mod json_values;
 pub mod key_words;
+
 pub mod privileges;
 pub mod series;
 pub mod texts;
 pub mod time_zones;
+pub mod token_types;
 
 use std::sync::LazyLock;
 
@@ -46,6 +51,7 @@ pub type SetImplementations = &'static [(&'static str, SetImplementation)];
 const FAMILIES: &[SetImplementations] = &[
     arrays::FUNCTIONS,
     channels::FUNCTIONS,
+    empty_sets::FUNCTIONS,
     json::FUNCTIONS,
     json_records::FUNCTIONS,
     key_words::FUNCTIONS,
@@ -53,6 +59,7 @@ const FAMILIES: &[SetImplementations] = &[
     series::FUNCTIONS,
     texts::FUNCTIONS,
     time_zones::FUNCTIONS,
+    token_types::FUNCTIONS,
 ];
 
 static BY_NAME: LazyLock<CatalogMap<&'static str, SetImplementation>> =
