@@ -19,7 +19,7 @@ const PERIOD: Duration = Duration::from_secs(1);
 /// The part of a chunk's rows that is deleted when it is written again.
 const SHARE: f64 = 0.25;
 
-/// Time that a table is left alone after its compaction has failed or was given up.
+/// Time that a table is left alone after its compaction has failed.
 const PAUSE: Duration = Duration::from_secs(60);
 
 /// Starts the task.
@@ -38,12 +38,7 @@ async fn look_again_and_again(database: Weak<Database>) {
         drop(database);
         for table in looks.worn_tables(&store, Instant::now()) {
             match store.compact(table, SHARE).await {
-                Ok(done) => {
-                    tracing::debug!(%table, ?done, "compacted a table");
-                    if done.given_up > 0 {
-                        looks.pause(table, Instant::now());
-                    }
-                }
+                Ok(done) => tracing::debug!(%table, ?done, "compacted a table"),
                 Err(error) => {
                     tracing::warn!(%table, %error, "a table could not be compacted");
                     looks.pause(table, Instant::now());

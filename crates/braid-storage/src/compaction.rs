@@ -43,17 +43,29 @@ impl Store {
     /// the future leaves what was done so far.
     ///
     /// # Errors
-    /// What reading, writing and commits fail with. The table is as it was, or compacted in part.
+    /// What reading, writing and commits fail with. The table is as it was, or compacted in part: chunks that cannot be read are left
+    /// alone.
     pub fn compact(&self, table: TableId, share: f64) -> BoxFuture<'_, Result<Compaction, StoreError>> {
         Box::pin(async move {
             let mut done = Compaction::default();
-            let snapshot = self.snapshot();
-            let Some(version) = snapshot.by_id(table) else { return Ok(done) };
-            for group in choose(&wear_of(version), share) {
-                let chunks: Vec<Arc<ChunkMeta>> = group.into_iter().map(|at| Arc::clone(&version.chunks[at])).collect();
-                compact_group(self.shared(), &version.def, chunks, &mut done).await?;
+            let Some(version) = self.snapshot().by_id(table).cloned() else { return Ok(done) };
+            let chunks_at = |group: Vec<usize>| group.into_iter().map(|at| Arc::clone(&version.chunks[at])).collect();
+            let groups: Vec<Vec<Arc<ChunkMeta>>> =
+                choose(&wear_of(&version), share).into_iter().map(chunks_at).collect();
+            let def = Arc::clone(&version.def);
+            // Chunks that were written again go before the others are.
+            drop(version);
+            let mut unreadable = None;
+            for chunks in groups {
+                match compact_group(self.shared(), &def, chunks, &mut done).await {
+                    Ok(()) => {}
+                    Err(error @ (StoreError::Corrupt { .. } | StoreError::Malformed { .. })) => {
+                        unreadable.get_or_insert(error);
+                    }
+                    Err(error) => return Err(error),
+                }
             }
-            Ok(done)
+            unreadable.map_or(Ok(done), Err)
         })
     }
 

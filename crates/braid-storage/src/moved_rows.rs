@@ -19,7 +19,24 @@ use crate::deleted_rows::{DeletedRows, RowDeletes, RowId};
 
 /// Where the rows of a chunk are, if they were written again.
 #[derive(Clone, Debug, Default)]
-pub struct Successor(Arc<RwLock<Option<Move>>>);
+pub struct Successor(Arc<Address>);
+
+#[derive(Debug, Default)]
+struct Address {
+    way: RwLock<Option<Move>>,
+}
+
+impl Drop for Address {
+    /// Addresses lead to each other, a link for each time that rows were written again. Those that nobody else knows are taken apart here,
+    /// one after the other, so that no stack grows with their number.
+    fn drop(&mut self) {
+        let mut ways: Vec<Move> = self.way.get_mut().take().into_iter().collect();
+        while let Some(mut way) = ways.pop() {
+            let of_chunk = |chunk: &mut NewChunk| Arc::get_mut(&mut chunk.successor.0)?.way.get_mut().take();
+            ways.extend(Arc::get_mut(&mut way.into).into_iter().flatten().filter_map(of_chunk));
+        }
+    }
+}
 
 /// The way of a chunk's rows into other chunks.
 #[derive(Clone, Debug)]
@@ -90,14 +107,14 @@ impl MovedChunks {
     /// Leaves the addresses.
     pub(crate) fn announce(&self) {
         for (chunk, way) in &self.moves {
-            *chunk.successor.0.write() = Some(way.clone());
+            *chunk.successor.0.way.write() = Some(way.clone());
         }
     }
 
     /// Takes the addresses back.
     pub(crate) fn retract(&self) {
         for (chunk, way) in &self.moves {
-            let mut left = chunk.successor.0.write();
+            let mut left = chunk.successor.0.way.write();
             if left.as_ref().is_some_and(|left| Arc::ptr_eq(&left.into, &way.into)) {
                 *left = None;
             }
@@ -124,14 +141,16 @@ impl MovedChunks {
         }
     }
 
-    /// Replaces the rows that have moved by the same rows where they are now. Rows that stayed behind are left out.
+    /// Replaces the rows that have moved by the same rows where they are now. Those that stayed behind keep their numbers.
     pub(crate) fn follow(&self, rows: &mut RowDeletes) {
-        for (chunk, way) in &self.moves {
-            let Some(moved) = rows.remove(&chunk.id) else { continue };
-            way.each(&moved, |_, place| {
-                if let Some((chunk, row)) = place {
-                    rows.entry(chunk.id).or_insert_with(|| DeletedRows::none(chunk.row_count)).insert(row);
-                }
+        for (gone, way) in &self.moves {
+            let Some(moved) = rows.remove(&gone.id) else { continue };
+            way.each(&moved, |row, place| {
+                let (id, row_count, row) = match place {
+                    Some((chunk, row)) => (chunk.id, chunk.row_count, row),
+                    None => (gone.id, gone.row_count, row),
+                };
+                rows.entry(id).or_insert_with(|| DeletedRows::none(row_count)).insert(row);
             });
         }
     }
@@ -178,7 +197,7 @@ impl Move {
 impl Successor {
     /// The way of the chunk's rows, if they were written again.
     pub(crate) fn way(&self) -> Option<Move> {
-        self.0.read().clone()
+        self.0.way.read().clone()
     }
 
     /// Whether a row of the chunk with this address fulfils a condition, or the same row at a place where it was later or is now.
@@ -188,7 +207,7 @@ impl Successor {
             if holds(row) {
                 return true;
             }
-            let next = successor.0.read().as_ref().and_then(|way| {
+            let next = successor.0.way.read().as_ref().and_then(|way| {
                 let (chunk, row) = way.place_of(row.row)?;
                 Some((RowId { chunk: chunk.id, row }, chunk.successor.clone()))
             });

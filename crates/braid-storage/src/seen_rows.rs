@@ -71,6 +71,11 @@ impl SeenRows {
         self.chunks.iter().flat_map(|(chunk, seen)| seen.rows.iter().map(|row| RowId { chunk: *chunk, row }))
     }
 
+    /// Number of the rows, one that was seen under several numbers as often.
+    pub fn count(&self) -> u64 {
+        self.chunks.values().map(|chunk| u64::from(chunk.rows.count())).sum()
+    }
+
     /// The chunks that they were seen in.
     pub fn chunk_ids(&self) -> impl Iterator<Item = ChunkId> + '_ {
         self.chunks.keys().copied()
@@ -109,41 +114,41 @@ impl SeenRows {
         found
     }
 
+    /// Puts the rows where they are in a version. The first one that is not in it is the error; the others are put there nevertheless. A
+    /// loop and no recursion: rows may have been written again any number of times.
     fn find_all(&self, version: &TableVersion, found: &mut RowDeletes) -> Result<(), RowConflict> {
         let mut result = Ok(());
-        for (id, SeenChunk { rows, successor }) in &self.chunks {
-            let of_chunk = match version.chunk(*id) {
-                Some(_) => {
-                    unite(found, *id, rows);
-                    Ok(())
-                }
-                None => find_in(successor, (*id, rows), version, found),
+        let mut sought: Vec<(ChunkId, SeenChunk)> = Vec::new();
+        for (id, seen) in &self.chunks {
+            match version.chunk(*id) {
+                Some(_) => unite(found, *id, &seen.rows),
+                None => sought.push((*id, seen.clone())),
+            }
+        }
+        while let Some((chunk, SeenChunk { rows, successor })) = sought.pop() {
+            let Some(way) = successor.way() else {
+                result = result.and(Err(RowConflict::ChunkGone { chunk }));
+                continue;
             };
-            result = result.and(of_chunk);
+            let mut next = Self::default();
+            way.each(&rows, |row, place| match place {
+                Some((into, row)) => {
+                    let none = || DeletedRows::none(into.row_count);
+                    let new = || SeenChunk { rows: none(), successor: into.successor.clone() };
+                    next.chunks.entry(into.id).or_insert_with(new).rows.insert(row);
+                }
+                None if result.is_ok() => result = Err(RowConflict::Deleted { chunk, row }),
+                None => {}
+            });
+            for (id, seen) in next.chunks {
+                match version.chunk(id) {
+                    Some(_) => unite(found, id, &seen.rows),
+                    None => sought.push((id, seen)),
+                }
+            }
         }
         result
     }
-}
-
-/// Puts rows of a chunk with this address where they are in `version`, which does not have it. The first row that is not in it is
-/// the error; the others are put there nevertheless.
-fn find_in(
-    successor: &Successor,
-    (chunk, rows): (ChunkId, &DeletedRows),
-    version: &TableVersion,
-    found: &mut RowDeletes,
-) -> Result<(), RowConflict> {
-    let Some(way) = successor.way() else { return Err(RowConflict::ChunkGone { chunk }) };
-    let (mut next, mut result) = (SeenRows::default(), Ok(()));
-    way.each(rows, |row, place| match place {
-        Some((into, row)) => {
-            let new = || SeenChunk { rows: DeletedRows::none(into.row_count), successor: into.successor.clone() };
-            next.chunks.entry(into.id).or_insert_with(new).rows.insert(row);
-        }
-        None if result.is_ok() => result = Err(RowConflict::Deleted { chunk, row }),
-        None => {}
-    });
-    result.and(next.find_all(version, found))
 }
 
 fn unite(all: &mut RowDeletes, chunk: ChunkId, rows: &DeletedRows) {
@@ -199,6 +204,31 @@ mod tests {
             TableDef { id: TABLE, schema, name, columns, primary_key, next_column_id, checks, keys, foreign_keys };
         let distinct: Arc<[Option<DistinctCount>]> = Arc::new([]);
         TableVersion::new(Arc::new(def), chunks.to_vec().into(), sequence, distinct)
+    }
+
+    /// A row that others have written again and again while its first place is known: no stack grows with the number of times.
+    #[test]
+    fn long_ways_are_followed_and_forgotten() {
+        const MOVES: u32 = if cfg!(debug_assertions) { 100_000 } else { 300_000 };
+        let walk = || {
+            let first = chunk(0, 3, &[]);
+            let old = version(std::slice::from_ref(&first), 1);
+            let seen = SeenRows::of(&old, &RowDeletes::from([(ChunkId(0), DeletedRows::of(3, [1]))])).unwrap();
+            let mut last = first;
+            for id in 1..=MOVES {
+                let into = chunk(id, 3, &[]);
+                let of_new = [(into.id, into.row_count, into.successor.clone())].into_iter();
+                MovedChunks::new(TABLE, std::iter::once(last.gone()), of_new).announce();
+                last = into;
+            }
+            let new = version(&[last], 2);
+            let found = seen.rows_in(&new).unwrap();
+            assert_eq!(found, RowDeletes::from([(ChunkId(MOVES), DeletedRows::of(3, [1]))]));
+            assert_eq!(old.row_in(RowId { chunk: ChunkId(0), row: 2 }, &new).unwrap().chunk, ChunkId(MOVES));
+            drop((old, new));
+            drop(seen);
+        };
+        std::thread::Builder::new().stack_size(256 << 10).spawn(walk).unwrap().join().unwrap();
     }
 
     /// Chunks are written again in random groups, again and again; each row is known by a name.
@@ -282,6 +312,14 @@ mod tests {
                 let mut followed = before.clone();
                 moved.follow(&mut followed);
                 assert_eq!(followed, after);
+                if let Some((gone, left)) =
+                    gone.iter().find_map(|gone| Some((gone, gone.deleted.as_ref()?.iter().next()?)))
+                {
+                    let stays = RowDeletes::from([(gone.id, DeletedRows::of(gone.row_count, [left]))]);
+                    let mut followed = stays.clone();
+                    moved.follow(&mut followed);
+                    assert_eq!(followed, stays, "a deleted row stays behind");
+                }
                 moved.go_back(&mut followed);
                 assert_eq!(followed, before);
                 chunks.extend(into);

@@ -201,12 +201,14 @@ impl ChangedRows<'_> {
             Change::Replace(_) => Some(context.append(def)),
             Change::Remove => None,
         };
+        // The query reads this state or one that came right behind it. Its chunks may be written again while it runs.
+        let before = tables.snapshot().unwrap_or_else(|| context.snapshot());
         let mut rows = front_end::start_insert(context, statement, &stored_in, parameters).await?;
         let (mut returned, mut count) = (rows.returned.take(), 0);
         let conversion = FoundConversion::new(context, def, &self.change)?;
         while let Some(batch) = rows.next().await {
             let snapshot = tables.snapshot().unwrap_or_else(|| context.snapshot());
-            let Some(new) = changes.find(&snapshot, def, batch?) else { return Ok(None) };
+            let Some(new) = changes.find_between([&before, &snapshot], def, batch?) else { return Ok(None) };
             count += new.num_rows() as u64;
             if new.num_rows() == 0 || (appender.is_none() && returned.is_none()) {
                 continue;

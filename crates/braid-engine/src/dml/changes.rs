@@ -37,8 +37,19 @@ impl Changes {
     /// Notes the rows of a batch, whose first column has their identities; returns those that come for the first time. `None` if a chunk is
     /// gone: others have merged it.
     pub fn find(&mut self, snapshot: &Catalog, def: &Arc<TableDef>, batch: RecordBatch) -> Option<RecordBatch> {
-        let version = snapshot.by_id(def.id)?;
-        add_found(&mut self.of(def).found, version, batch)
+        self.find_between([snapshot, snapshot], def, batch)
+    }
+
+    /// As [`Self::find`], of rows of a state between these two.
+    pub fn find_between(
+        &mut self,
+        [first, last]: [&Catalog; 2],
+        def: &Arc<TableDef>,
+        batch: RecordBatch,
+    ) -> Option<RecordBatch> {
+        let last = last.by_id(def.id)?;
+        let first = first.by_id(def.id).unwrap_or(last);
+        add_found(&mut self.of(def).found, [first, last], batch)
     }
 
     /// Notes that rows take the places of others, by the identities of these, so that foreign keys can follow. They are
@@ -109,9 +120,9 @@ pub(crate) async fn add_rows(context: &StatementContext, appender: TableAppender
 }
 
 /// Notes the rows of a batch, whose first column has their identities, as [`Changes::find`].
-fn add_found(found: &mut FoundRows, version: &TableVersion, batch: RecordBatch) -> Option<RecordBatch> {
+fn add_found(found: &mut FoundRows, between: [&TableVersion; 2], batch: RecordBatch) -> Option<RecordBatch> {
     let numbers = batch.column(0).as_primitive::<Int64Type>().clone();
-    let is_new = numbers.values().iter().map(|number| found.insert(version, *number));
+    let is_new = numbers.values().iter().map(|number| found.insert_between(between, *number));
     let is_new: Vec<bool> = is_new.collect::<Option<_>>()?;
     match is_new.iter().all(|is_new| *is_new) {
         true => Some(batch),

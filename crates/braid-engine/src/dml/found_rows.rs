@@ -14,6 +14,11 @@ pub(super) struct FoundRows {
 }
 
 impl FoundRows {
+    /// As [`Self::insert`], of a scan of a version between these two.
+    pub fn insert_between(&mut self, [first, last]: [&TableVersion; 2], number: i64) -> Option<bool> {
+        self.insert(first, number).or_else(|| self.insert(last, number))
+    }
+
     /// Adds a row with an identity that a scan of the version gave; whether it is new. `None` if the version lacks its chunk.
     pub fn insert(&mut self, version: &TableVersion, number: i64) -> Option<bool> {
         let row = row_of(number);

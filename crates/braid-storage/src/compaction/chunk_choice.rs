@@ -6,7 +6,8 @@
 //! `log(CHUNK_ROWS) / log(1 / (1 - s))` times, and a table's chunks have at most `1 / (1 - s)` times the rows that are left.
 //!
 //! Chunks that are small without deleted rows are the work of appends ([`tail_merge`](crate::table_appender::tail_merge)), which leave at
-//! most one of each size. Only where there are more of them than that, as after many rounds of deletes, are they taken too.
+//! most one of each size. Where there are more of them than that, as after many rounds of deletes, as many are taken along as chunks are worn:
+//! so what is written stays in proportion to what was deleted, also where chunks have few rows because these are long.
 //!
 //! Rows in memory are merged by the commits that add rows.
 
@@ -40,9 +41,16 @@ impl ChunkWear {
 /// chunk's rows that is deleted at least; at zero, any deleted row will do.
 pub(super) fn choose(chunks: &[ChunkWear], share: f64) -> Vec<Vec<usize>> {
     let in_files = || chunks.iter().enumerate().filter(|(_, chunk)| !chunk.is_in_memory);
-    let is_small = |chunk: &ChunkWear| chunk.live < CHUNK_ROWS / 2;
-    let has_many_small = in_files().filter(|(_, chunk)| is_small(chunk)).count() > SMALL_CHUNKS_MAX;
-    let chosen = in_files().filter(|(_, chunk)| chunk.is_worn(share) || has_many_small && is_small(chunk));
+    let is_small = |chunk: &ChunkWear| !chunk.is_worn(share) && chunk.live < CHUNK_ROWS / 2;
+    let small_count = in_files().filter(|(_, chunk)| is_small(chunk)).count();
+    let worn_count = in_files().filter(|(_, chunk)| chunk.is_worn(share)).count();
+    let mut along = if small_count > SMALL_CHUNKS_MAX { worn_count } else { 0 };
+    let mut is_taken_along = |chunk: &ChunkWear| {
+        let is_taken = along > 0 && is_small(chunk);
+        along -= usize::from(is_taken);
+        is_taken
+    };
+    let chosen = in_files().filter(|(_, chunk)| chunk.is_worn(share) || is_taken_along(chunk));
     let mut groups: Vec<Vec<usize>> = Vec::new();
     let mut rows = 0;
     for (at, chunk) in chosen {
@@ -90,11 +98,22 @@ mod tests {
     }
 
     #[test]
-    fn small_chunks_are_put_together_when_appends_would_not_leave_so_many() {
-        let few = vec![chunk(1_000, 1_000); SMALL_CHUNKS_MAX];
-        assert_eq!(choose(&few, 0.25), Vec::<Vec<usize>>::new());
-        let many = vec![chunk(1_000, 1_000); SMALL_CHUNKS_MAX + 1];
-        assert_eq!(choose(&many, 0.25), [(0..=SMALL_CHUNKS_MAX).collect::<Vec<_>>()]);
+    fn small_chunks_are_taken_along_when_appends_would_not_leave_so_many() {
+        let mut chunks = vec![chunk(1_000, 1_000); SMALL_CHUNKS_MAX + 1];
+        assert_eq!(choose(&chunks, 0.25), Vec::<Vec<usize>>::new(), "nothing is worn");
+        chunks[7] = chunk(1_000, 500);
+        assert_eq!(choose(&chunks, 0.25), [vec![7]]);
+        chunks.extend([chunk(1_000, 1_000), chunk(1_000, 500)]);
+        assert_eq!(choose(&chunks, 0.25), [vec![0, 1, 7, SMALL_CHUNKS_MAX + 2]]);
+    }
+
+    /// Chunks of long rows are small by their rows, however full they are.
+    #[test]
+    fn chunks_of_long_rows_are_not_written_again_and_again() {
+        let mut chunks = vec![chunk(30_000, 30_000); 160];
+        chunks[3].live -= 1;
+        assert_eq!(choose(&chunks, 0.25), Vec::<Vec<usize>>::new());
+        assert_eq!(choose(&chunks, 0.0), [vec![0, 3]]);
     }
 
     /// Deletes random rows and compacts, round after round.
@@ -122,7 +141,7 @@ mod tests {
             chunks.retain(|chunk| chunk.live > 0);
             let (rows, live) = chunks.iter().fold((0, 0), |(rows, live), chunk| (rows + chunk.rows, live + chunk.live));
             assert!(live as f64 >= (1.0 - share) * rows as f64, "{live} of {rows} rows are live");
-            assert!(chunks.len() <= live / (CHUNK_ROWS / 2) + SMALL_CHUNKS_MAX + 1, "{} chunks", chunks.len());
+            assert!(chunks.len() <= 8, "{} chunks", chunks.len());
             if chunks.is_empty() {
                 break;
             }

@@ -71,9 +71,16 @@ impl WriteSet {
     async fn commit_unboxed(mut self, check: Check) -> Result<Arc<Catalog>, StoreError> {
         let shared = Arc::clone(&self.shared);
         if self.is_empty() {
-            let newest = shared.snapshot();
-            self.check_locked_rows(&newest)?;
-            return Ok(newest);
+            while self.has_locked_rows() {
+                // Locks are of numbers in the newest state, durable or not.
+                let lock = CommitLock::acquire(&shared).await?;
+                let newest = lock.catalog();
+                if let Some(checked) = lock.while_newest(|| self.check_locked_rows(&newest)) {
+                    checked?;
+                    break;
+                }
+            }
+            return Ok(shared.snapshot());
         }
         self.check_left_events().await?;
         self.check_deferred(true, None).await?;

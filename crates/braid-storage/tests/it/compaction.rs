@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use braid_base::{CHUNK_ROWS, Random, SeededRandom};
 use braid_io::Fault;
-use braid_storage::{Compaction, Locked, RowDeletes, Store, StoreError, TableVersion};
+use braid_storage::{Compaction, Locked, RowDeletes, RowLockMode, RowLocking, Store, StoreError, TableVersion};
 use tempfile::TempDir;
 
 use crate::test_table::{
-    data_files, delete_seen, delete_where, directory_in_memory, faulty_disk, insert, named_files, new_table, open,
-    open_on, read_ids, row_ids, seen_rows, test_device,
+    create, data_files, delete_seen, delete_where, directory_in_memory, faulty_disk, insert, key, named_files,
+    new_table, open, open_on, read_ids, row_ids, seen_rows, test_device,
 };
 
 const CHUNK: i64 = CHUNK_ROWS as i64;
@@ -243,4 +243,56 @@ async fn a_table_that_is_altered_or_dropped_meanwhile_is_left_alone() {
     store.drop_table("t").await.unwrap();
     assert_eq!(store.compact(id, 0.0).await.unwrap(), Compaction::default());
     assert!(data_files(temp.path()).is_empty());
+}
+
+/// Rows move in commits that are not durable yet: a transaction that has only locked them ends well nevertheless, and one that adds the
+/// key of a row whose deletion is not visible yet waits for it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn locks_are_known_while_the_rows_move() {
+    let temp = tempfile::tempdir().unwrap();
+    let store = open(temp.path()).unwrap();
+    create(&store, new_table("t"), vec![key("t_id_key", &[0])]).await.unwrap();
+    insert(&store, "t", 0..3).await.unwrap();
+    let (stop, stopped) = tokio::sync::watch::channel(false);
+    let inserting = tokio::spawn({
+        let store = store.clone();
+        async move {
+            let mut id = 1_000;
+            while !*stopped.borrow() {
+                insert(&store, "t", id..id + 1).await.unwrap();
+                id += 1;
+            }
+        }
+    });
+    let find = async |id: i64| {
+        let version = newest(&store);
+        let ids = read_ids(test_device(store.dir()).as_ref(), &version).await;
+        let row = row_ids(&version).into_iter().zip(ids).find(|(_, found)| *found == id).unwrap().0;
+        let seen = seen_rows(&version, [row]);
+        (version, seen)
+    };
+    let locking = RowLocking { mode: RowLockMode::Exclusive, references: Vec::new(), fails_if_held: false };
+    for round in 0..150 {
+        let (version, seen) = find(1).await;
+        let mut keeping = store.write_set();
+        assert_eq!(keeping.lock_seen_rows(&version, &seen, &locking).await.unwrap(), Locked::AsSeen);
+        tokio::task::yield_now().await;
+        keeping.commit().await.unwrap();
+        // The row gives way to another one of its key.
+        let (version, seen) = find(2).await;
+        let mut deleting = store.write_set();
+        assert_eq!(deleting.lock_rows(version.def.id, &seen).await.unwrap(), Locked::AsSeen);
+        let adding = tokio::spawn({
+            let store = store.clone();
+            async move { insert(&store, "t", 2..3).await.map(|_| ()) }
+        });
+        let state = store.snapshot();
+        let now = state.by_id(version.def.id).unwrap();
+        deleting.delete_seen_rows((&state, now), &seen, RowDeletes::new()).unwrap();
+        deleting.commit().await.unwrap();
+        adding.await.unwrap().unwrap_or_else(|error| panic!("round {round}: {error}"));
+    }
+    stop.send_replace(true);
+    inserting.await.unwrap();
+    assert!(store.check(|_| {}).await.is_sound());
 }
