@@ -468,6 +468,17 @@ impl Rewrite for Placeholders {
     }
 }
 
+/// Whether a function of `pg_proc` is one over the system relations.
+pub fn is_over_relations(name: &str, types: &[&str]) -> bool {
+    let takes_text = |types: &[&str]| types.first() == Some(&"text");
+    let is_meant = |function: &CatalogFunction| {
+        function.name == name
+            && function.arguments.len() == types.len()
+            && takes_text(function.arguments) == takes_text(types)
+    };
+    FUNCTIONS.iter().any(is_meant)
+}
+
 /// The function over the system relations that an expression calls, with its arguments.
 fn catalog_call(expression: &Expr) -> Option<(&'static CatalogFunction, Vec<Expr>)> {
     let Expr::Function(call) = expression else { return None };

@@ -1,6 +1,7 @@
 //! The system relations against PostgreSQL's.
 #![expect(clippy::unwrap_used, reason = "the line number of a failing test is what one needs")]
 
+mod function_table;
 mod functions;
 mod given_server;
 mod named_session;

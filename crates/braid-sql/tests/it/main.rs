@@ -6,7 +6,6 @@ mod answers;
 mod binding_time;
 mod chains;
 mod expressions;
-mod function_table;
 mod json_errors;
 mod parameters;
 mod queries;

@@ -1,8 +1,10 @@
-//! `docs/functions.md` says which of PostgreSQL's functions Braid's front end has. It is made from the catalog here.
+//! `docs/functions.md` says which of PostgreSQL's functions Braid has, those over the system relations included. It is made from the
+//! catalog here.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use braid_catalog::functions::is_over_relations;
 use braid_sql::functions::{implementation_of, set_implementation_of};
 use braid_sql::pg_catalog::{FunctionEntry, FunctionKind, pg_catalog};
 
@@ -40,7 +42,8 @@ fn counts() -> BTreeMap<&'static str, (usize, usize)> {
             true => set_implementation_of(function).is_some(),
             false => implementation_of(function).is_some(),
         };
-        *here += usize::from(is_here);
+        let types: Vec<&str> = function.arguments.iter().map(|id| pg_catalog().type_entry(*id).name).collect();
+        *here += usize::from(is_here || is_over_relations(function.name, &types));
     }
     counts
 }
@@ -75,7 +78,7 @@ fn document() -> String {
         "# Functions of PostgreSQL 15 in Braid\n\n\
          Of the {all} functions of `pg_proc` that statements can call (aggregates and window functions apart), Braid has \
          {here}.\nOperators and casts are among them. What it lacks is refused ([sql-dialect.md]\
-         (sql-dialect.md)).\n`cargo test -p braid-sql --test it function_table` compares this page with the code, and writes it with \
+         (sql-dialect.md)).\n`cargo test -p braid-catalog --test it function_table` compares this page with the code, and writes it with \
          `BRAID_WRITE_DOCS=1`.\n\n\
          ## With all argument types\n\n{}\n## With some argument types\n\n{}\n## Missing\n\n{}",
         of(&|all, here| here == all),
