@@ -71,7 +71,7 @@ impl Store {
 
     /// Whether [`Self::compact`] would find something to do in a version of a table.
     pub fn is_worn(version: &TableVersion, share: f64) -> bool {
-        version.chunks.iter().any(|chunk| chunk.deleted.is_some()) && !choose(&wear_of(version), share).is_empty()
+        !choose(&wear_of(version), share).is_empty()
     }
 }
 

@@ -187,7 +187,7 @@ fn ones(word: u64) -> impl Iterator<Item = u32> {
 }
 
 /// A row of a table version: its chunk, and its number there, deleted rows counted too. Both stay what they are until the chunk is
-/// merged with others.
+/// written again ([`crate::moved_rows`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RowId {
     /// The chunk.

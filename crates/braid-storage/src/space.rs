@@ -91,6 +91,6 @@ impl Store {
             }
             LiveSnapshot { sequence: state.sequence(), age: since.elapsed(), kept }
         };
-        live.iter().filter(|(state, _)| state.sequence() <= newest.sequence()).map(of_state).collect()
+        live.iter().map(of_state).collect()
     }
 }

@@ -322,14 +322,13 @@ impl WriteSet {
     ) -> Result<(), StoreError> {
         let def = &version.def;
         let mut deletes = own;
-        let own_ids: Vec<_> = deletes.keys().copied().collect();
         let conflict = |conflict| StoreError::RowConflict { table: def.name.clone(), conflict };
         deletes.extend(seen.rows_in(version).map_err(conflict)?);
         if deletes.values().all(DeletedRows::is_empty) {
             return Ok(());
         }
         self.note_removed(view, version, &deletes);
-        deletes.retain(|chunk, _| own_ids.contains(chunk));
+        deletes.retain(|chunk, _| chunk.0 >= PRIVATE_CHUNKS);
         let writes = self.tables.entry(def.id).or_insert_with(|| TableWrites::new(Arc::clone(def), Base::Newest));
         writes.delete(seen, &deletes);
         Ok(())

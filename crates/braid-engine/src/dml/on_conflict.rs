@@ -551,8 +551,9 @@ fn numbered(rows: &RecordBatch) -> Result<RecordBatch, EngineError> {
 
 fn has_row(catalog: &Catalog, def: &TableDef, row: RowId) -> bool {
     let Some(version) = catalog.by_id(def.id) else { return false };
-    let chunk = version.chunks.iter().find(|chunk| chunk.id == row.chunk);
-    chunk.is_some_and(|chunk| chunk.deleted.as_ref().is_none_or(|deleted| !deleted.contains(row.row)))
+    version
+        .chunk(row.chunk)
+        .is_some_and(|chunk| chunk.deleted.as_ref().is_none_or(|deleted| !deleted.contains(row.row)))
 }
 
 fn relation_of(query: Query) -> Result<TableWithJoins, EngineError> {

@@ -255,16 +255,6 @@ impl StatementContext {
                 return Ok(None);
             }
         }
-        for RowChange { table, committed, .. } in changes.iter().filter(|change| !change.committed.is_empty()) {
-            let newest = self.database().store().snapshot();
-            let now = newest.by_id(table.id).and_then(|version| committed.rows_in(version).ok());
-            // A row that was found under two numbers was found twice.
-            if now.is_some_and(|now| now.values().map(|rows| u64::from(rows.count())).sum::<u64>() < committed.count())
-            {
-                self.shared.state.lock().transaction.put_writes(writes);
-                return Ok(None);
-            }
-        }
         for RowChange { table, committed, own, appended } in changes {
             if !own.is_empty() || !committed.is_empty() {
                 let view = writes.view(&self.database().store().snapshot());

@@ -122,8 +122,11 @@ impl fmt::Write for DescriptionLength {
 /// The plan, whose sources have no rows.
 pub(crate) fn without_rows(mut plan: Plan) -> Plan {
     let mut emptied = |source: &Arc<dyn Source>| {
-        let empty = source.scan().map(|(version, _)| Arc::new(version.without_chunks()));
-        Ok::<_, Infallible>(empty.and_then(|empty| source.at_version(&empty)))
+        let empty = source.scan().map(|(version, _)| {
+            let empty = source.at_version(&Arc::new(version.without_chunks()));
+            empty.expect("a version without chunks is of the same definition and scales")
+        });
+        Ok::<_, Infallible>(empty)
     };
     let Ok(()) = plan.map_sources(&mut emptied);
     plan

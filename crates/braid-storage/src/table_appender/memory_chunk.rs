@@ -37,10 +37,10 @@ const SPILL_BYTES: usize = 8 << 20;
 /// Number of chunks of about the same size that are merged.
 const FAN_IN: usize = 4;
 
-/// Whether rows stay in memory, behind these chunks in memory, last first.
-pub(crate) fn stay_in_memory(rows: &ChunkRows, last_first: impl Iterator<Item = ChunkSize>) -> bool {
+/// Whether rows stay in memory, beside these chunks in memory.
+pub(crate) fn stay_in_memory(rows: &ChunkRows, in_memory: impl Iterator<Item = ChunkSize>) -> bool {
     let start = ChunkSize { rows: rows.row_count, bytes: rows.bytes() };
-    let all = last_first.fold(start, ChunkSize::plus);
+    let all = in_memory.fold(start, ChunkSize::plus);
     rows.row_count <= COMMIT_ROWS_MAX
         && rows.bytes() <= COMMIT_BYTES_MAX
         && all.rows < SPILL_ROWS

@@ -251,15 +251,16 @@ impl TableWrites {
         }
         let more = writer.finish(Durability::Synced).await?;
         let merges = more.is_none() && self.full_files().next().is_none();
-        let chunks = match &base {
-            Some(base) if merges => by_recency(&base.chunks),
-            _ => Vec::new(),
+        let chunks: &[Arc<ChunkMeta>] = match &base {
+            Some(base) if merges => &base.chunks,
+            _ => &[],
         };
         let rest = rows.take_rest();
-        let last_first = chunks.iter().rev().take_while(|chunk| chunk.file.is_none());
-        if merges && stay_in_memory(&rest, last_first.map(|chunk| ChunkSize::of(chunk))) {
+        let in_memory = chunks.iter().filter(|chunk| chunk.file.is_none());
+        if merges && stay_in_memory(&rest, in_memory.map(|chunk| ChunkSize::of(chunk))) {
             return Ok(Written { on: None, merged: Vec::new(), more, tail: None, in_memory: rest });
         }
+        let chunks = by_recency(chunks);
         let tail = write_tail(shared, &self.def, &chunks, rest).await?;
         let replaced = tail.as_ref().map_or(0, |tail| tail.replaced);
         let merged = chunks[chunks.len() - replaced..].to_vec();

@@ -133,8 +133,11 @@ impl WriteSet {
                 let newest = lock.catalog();
                 let unknown = || StoreError::UnknownTable { table: table.to_string() };
                 let version = newest.by_id(table).ok_or_else(unknown)?;
-                let now = rows.rows_in(version).and_then(|rows| version.check_has_rows(&rows).map(|()| rows));
-                let Ok(rows) = now else {
+                // A row that was seen under two numbers, in two states, is not as it was seen.
+                let is_each_once =
+                    |now: &RowDeletes| now.values().map(|rows| u64::from(rows.count())).sum::<u64>() == rows.count();
+                let now = rows.rows_in(version).ok().filter(is_each_once);
+                let Some(rows) = now.filter(|rows| version.check_has_rows(rows).is_ok()) else {
                     drop(lock);
                     if newest.sequence() > self.shared.snapshot().sequence() {
                         // The statement would see the rows again, before their deletion is durable.

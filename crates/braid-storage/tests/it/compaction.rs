@@ -109,6 +109,12 @@ async fn a_transaction_keeps_the_rows_that_it_has_locked_and_deleted() {
     }
     assert!(!delete_seen(&store, &version, &seen_rows(&version, [rows[30]])).await.unwrap(), "it is gone");
     assert!(!delete_seen(&store, &version, &seen_rows(&version, [rows[30], rows[40]])).await.unwrap());
+    // A row that was seen under two numbers is not two rows.
+    let now = newest(&store);
+    let place = row_ids(&now).into_iter().zip(read_ids(device.as_ref(), &now).await).find(|(_, id)| *id == ids[40]);
+    let mut twice = seen_rows(&version, [rows[40]]);
+    assert_eq!(twice.insert(&now, place.unwrap().0), Some(true));
+    assert!(!delete_seen(&store, &version, &twice).await.unwrap());
     deleting.commit().await.unwrap();
     drop(keeping);
     let left = sorted_ids(&store, &newest(&store)).await;

@@ -8,11 +8,11 @@
 //! | [`series`] | `generate_series` |
 //! | [`arrays`] | `unnest`, `generate_subscripts` |
 //! | [`channels`] | what a session listens on |
+//! | [`empty_sets`] | what there is none of |
 //! | [`texts`] | parts of texts, matches of regular expressions, options |
 //! | [`json`] | members of json and jsonb, what jsonpaths find |
 //! | [`json_records`], `json_values` | objects of json and jsonb as rows of given columns |
 //! | [`key_words`] | the words of the grammar |
-//! | [`empty_sets`] | functions of what there is none of |
 //! | [`privileges`] | the privileges of access control lists |
 //! | [`time_zones`] | names and abbreviations of time zones |
 //! | [`token_types`] | the token types of the text search parser |
@@ -24,7 +24,6 @@ pub mod json;
 pub mod json_records;
 mod json_values;
 pub mod key_words;
-
 pub mod privileges;
 pub mod series;
 pub mod texts;
