@@ -71,9 +71,10 @@ impl Restoring<'_> {
     fn order_of(&self, relation: &Relation) -> Option<Vec<SortKey>> {
         match relation {
             Relation::Sort { keys, .. } => Some(keys.clone()),
-            Relation::Filter { input, .. } | Relation::Map { input, .. } | Relation::Limit { input, .. } => {
-                self.order_of(input)
-            }
+            Relation::Filter { input, .. }
+            | Relation::Map { input, .. }
+            | Relation::Limit { input, .. }
+            | Relation::DistinctOn { input, .. } => self.order_of(input),
             Relation::Expand(expansion) => self.order_of(&expansion.input),
             // Rows are numbered, and counted, in the order in which they come.
             Relation::Window(window) if keeps_input_order(window) => self.order_of(&window.input),
@@ -108,9 +109,10 @@ impl Restoring<'_> {
                     **input = Relation::Map { input: Box::new(sorted), expressions: made };
                 }
             }
-            Relation::Filter { input, .. } | Relation::Map { input, .. } | Relation::Limit { input, .. } => {
-                self.name_volatile_keys(input);
-            }
+            Relation::Filter { input, .. }
+            | Relation::Map { input, .. }
+            | Relation::Limit { input, .. }
+            | Relation::DistinctOn { input, .. } => self.name_volatile_keys(input),
             Relation::Expand(expansion) => self.name_volatile_keys(&mut expansion.input),
             Relation::Window(window) if keeps_input_order(window) => self.name_volatile_keys(&mut window.input),
             Relation::With { body, .. } => self.name_volatile_keys(body),
