@@ -1,4 +1,5 @@
 //! Compaction without being asked, as PostgreSQL's autovacuum: tables are written again where a quarter of a chunk's rows is deleted.
+//! Then the runs of keys are merged that have been made since.
 //!
 //! A task looks at the tables that have changed since it looked the last time, once a second. It is one for the database, so that
 //! compactions never run beside each other, and it ends with the database. Other statements notice nothing but the work itself.
@@ -44,6 +45,9 @@ async fn look_again_and_again(database: Weak<Database>) {
                     looks.pause(table, Instant::now());
                 }
             }
+        }
+        if let Err(error) = store.merge_keys().await {
+            tracing::warn!(%error, "runs of keys could not be merged");
         }
     }
 }

@@ -5,7 +5,8 @@
 //! it can be read, its checksum holds, its padding is zero, it opens, it decodes completely, and row count, null count
 //! and bounds are as in the manifest. For the manifest and the logs: they can be read, and together are the state this process works
 //! with, whose chunks have the same deleted rows.
-//! For each enforced key: no two rows have the same. For each foreign key: rows refer to rows that there are. Data files that nothing names are listed. So a flipped bit shows wherever it is.
+//! For each enforced key: no two rows have the same. For each foreign key: rows refer to rows that there are. Each key tree has the keys of its
+//! chunks; the other checks do not use the trees that are there. Data files that nothing names are listed. So a flipped bit shows wherever it is.
 //!
 //! The check goes on after a fault, works on one snapshot while the database is in use, keeps a bounded number of
 //! segments in memory, and changes nothing. Dropping its future stops it.
@@ -17,7 +18,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use braid_base::{ChunkId, SEGMENT_ALIGN_BYTES};
+use braid_base::{ChunkId, SEGMENT_ALIGN_BYTES, TableId};
 use braid_io::IoReason;
 use bytes::Bytes;
 use futures::future::BoxFuture;
@@ -29,7 +30,7 @@ use crate::commit_log::recovery::recover;
 use crate::data_directory::DataDirectory;
 use crate::data_file::DataFile;
 use crate::data_file_header::{DATA_FILE_HEADER_BYTES, DataFileId, HeaderFault, verify_header};
-use crate::key_search::{check_key, first_unsatisfied};
+use crate::key_search::{check_key, check_key_trees, first_unsatisfied};
 use crate::manifest::{Manifest, ManifestChunk, ManifestTable};
 use crate::segment::Segment;
 use crate::store::Store;
@@ -79,8 +80,14 @@ impl Store {
             }
         }
         for version in catalog.tables() {
+            let (bytes, faults) = check_trees(shared, &catalog, version).await;
+            report.bytes += bytes;
+            report.faults.extend(faults);
+        }
+        let tables = without_trees(&catalog);
+        for version in tables.values() {
             report.faults.extend(check_keys(shared, version).await);
-            report.faults.extend(check_references(shared, &catalog, version).await);
+            report.faults.extend(check_references(shared, &tables, version).await);
         }
         match find_orphans(shared) {
             Ok(orphans) => report.orphans = orphans,
@@ -89,6 +96,27 @@ impl Store {
         report.sort();
         report
     }
+}
+
+/// The tables of a state, with nothing known of their keys.
+fn without_trees(catalog: &Catalog) -> BTreeMap<TableId, TableVersion> {
+    let chunk = |chunk: &Arc<ChunkMeta>| Arc::new(ChunkMeta { keys: Arc::default(), ..(**chunk).clone() });
+    let fresh =
+        |version: &Arc<TableVersion>| version.with_chunks(version.chunks.iter().map(chunk).collect(), version.sequence);
+    catalog.tables().map(|version| (version.def.id, fresh(version))).collect()
+}
+
+/// The key trees of a table that are not what its chunks say, and the bytes of all.
+async fn check_trees(shared: &Arc<StoreShared>, catalog: &Catalog, version: &TableVersion) -> (u64, Vec<Fault>) {
+    let (mut bytes, mut faults) = (0, Vec::new());
+    for (path, file_bytes, checked) in check_key_trees(shared, catalog, version).await {
+        bytes += file_bytes;
+        if let Err(reason) = checked {
+            let kind = FaultKind::KeyTree(reason);
+            faults.push(Fault { table: Some(version.def.name.clone()), ..Fault::of_path(&path, kind) });
+        }
+    }
+    (bytes, faults)
 }
 
 /// The keys of a table that two of its rows have.
@@ -109,13 +137,16 @@ async fn check_keys(shared: &Arc<StoreShared>, version: &TableVersion) -> Vec<Fa
 }
 
 /// The foreign keys of a table that one of its rows does not satisfy.
-async fn check_references(shared: &Arc<StoreShared>, catalog: &Catalog, version: &TableVersion) -> Vec<Fault> {
+async fn check_references(
+    shared: &Arc<StoreShared>,
+    tables: &BTreeMap<TableId, TableVersion>,
+    version: &TableVersion,
+) -> Vec<Fault> {
     let path = shared.directory.manifest();
     let fault = |kind| Fault { table: Some(version.def.name.clone()), ..Fault::of_path(&path, kind) };
     let mut faults = Vec::new();
     for key in version.def.foreign_keys.iter().filter(|key| key.validated) {
-        let referenced = catalog.by_id(key.referenced).map(|referenced| &**referenced);
-        match first_unsatisfied(shared, (version, key), referenced).await {
+        match first_unsatisfied(shared, (version, key), tables.get(&key.referenced)).await {
             Ok(None) => {}
             Ok(Some(_)) => faults.push(fault(FaultKind::MissingKey { key: key.name.clone() })),
             Err(error) => faults.push(fault(FaultKind::Store(error.to_string()))),

@@ -7,6 +7,7 @@
 //! | `manifest.new` | a manifest being written; meaningless, removed at open |
 //! | `log/` + 16 hex digits + `.log` | the logs of commits, named by their number |
 //! | `data/` + 16 hex digits + `.seg` | data files, named by their id |
+//! | `keys/` + 16 hex digits + `.tree` | key trees, named by their id |
 //!
 //! Anything else in the directory is left alone: the store did not make it.
 //!
@@ -27,11 +28,14 @@ use parking_lot::{Mutex, MutexGuard};
 
 use crate::StoreError;
 use crate::data_file_header::DataFileId;
+use crate::key_index::KeyTreeId;
 
 const LOCK: &str = "braid.lock";
 const MANIFEST: &str = "manifest";
 const DATA: &str = "data";
 const DATA_FILE_SUFFIX: &str = ".seg";
+const KEYS: &str = "keys";
+const KEY_TREE_SUFFIX: &str = ".tree";
 const LOG: &str = "log";
 const LOG_SUFFIX: &str = ".log";
 
@@ -50,6 +54,7 @@ impl DataDirectory {
         durable::create_dir_all(path).map_err(io)?;
         let lock = lock(path)?;
         durable::create_dir_all(&path.join(DATA)).map_err(io)?;
+        durable::create_dir_all(&path.join(KEYS)).map_err(io)?;
         durable::create_dir_all(&path.join(LOG)).map_err(io)?;
         let directory = Self { path: path.to_owned(), device, alive: Mutex::new(HashSet::new()), _lock: lock };
         let unfinished = durable::new_content_path(path, MANIFEST);
@@ -91,6 +96,16 @@ impl DataDirectory {
     /// All data files in the directory, named by a manifest or not.
     pub(crate) fn list_data_files(&self) -> Result<Vec<DataFileId>, StoreError> {
         self.list(DATA, |name| number_in(name, DATA_FILE_SUFFIX).map(DataFileId))
+    }
+
+    /// Where the key tree `id` lies.
+    pub(crate) fn key_tree(&self, id: KeyTreeId) -> PathBuf {
+        self.path.join(KEYS).join(format!("{id}{KEY_TREE_SUFFIX}"))
+    }
+
+    /// All key trees in the directory.
+    pub(crate) fn list_key_trees(&self) -> Result<Vec<KeyTreeId>, StoreError> {
+        self.list(KEYS, |name| number_in(name, KEY_TREE_SUFFIX).map(KeyTreeId))
     }
 
     /// What `parse` knows of the names in a part of the directory, ascending.

@@ -15,7 +15,7 @@
 //! | `moved_rows`, `seen_rows` | where rows are that a commit has written again; rows of older versions, found in newer ones |
 //! | `row_conflict` | why rows cannot be deleted |
 //! | `key_evaluator` | what computes the keys of indexes of expressions |
-//! | `key_index` | UNIQUE and PRIMARY KEY: sorted runs of keys and rows, and the keys that transactions are about to add |
+//! | `key_index` | UNIQUE and PRIMARY KEY: sorted runs of keys and rows, trees of many of them, and the keys that transactions are about to add |
 //! | `key_search` | which rows of a version have a key |
 //! | `foreign_keys`, `foreign_key_checks` | FOREIGN KEY: what a constraint says; whether it makes sense |
 //! | `references` | the foreign keys that refer to a table |
@@ -141,6 +141,10 @@ pub use deleted_rows::{DeletedRows, PRIVATE_CHUNKS, RowDeletes, RowId};
 pub use distinct_sketch::{DistinctCount, DistinctSketch};
 pub use foreign_keys::{Deferral, FOREIGN_KEYS_MAX, ForeignKeyDef, MatchType, ReferentialAction};
 pub use key_evaluator::{ComputedKeys, KeyEvaluator};
+pub use key_index::{
+    ChunkMark, HeaderFault as TreeHeaderFault, PAGE_BYTES as TREE_PAGE_BYTES, PageFault as TreePageFault, ShapeId,
+    TreeChunk, TreeHeader, TreePage, TreePlace,
+};
 pub use key_index::{
     KEY_COLUMNS_MAX, KEYS_MAX, KeyDef, KeyForm, KeyKind, KeyMember, KeyNulls, MemberSource, is_key_type,
     is_same_key_type,

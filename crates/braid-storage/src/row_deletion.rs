@@ -53,7 +53,8 @@ impl TableVersion {
         Ok(())
     }
 
-    fn with_chunks(&self, chunks: Arc<[Arc<ChunkMeta>]>, sequence: u64) -> Self {
+    /// The version of this number that has these of its chunks, with other deleted rows or other records.
+    pub(crate) fn with_chunks(&self, chunks: Arc<[Arc<ChunkMeta>]>, sequence: u64) -> Self {
         let distinct = if chunks.is_empty() {
             self.def.columns.iter().map(|_| Some(DistinctCount::new(DistinctSketch::empty()))).collect()
         } else {

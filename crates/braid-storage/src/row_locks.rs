@@ -379,7 +379,7 @@ impl LockOwner {
 
     /// Whether it may have one of these keys pending already.
     pub(crate) fn has_pending(&self, key: &KeyId, keys: &KeyRun) -> bool {
-        self.locks.state.lock().owners[&self.number].added.overlap(key, keys)
+        self.locks.state.lock().owners[&self.number].added.may_overlap(key, keys)
     }
 
     /// Locks keys, all or none. With too many keys it locks the whole key.

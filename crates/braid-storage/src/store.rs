@@ -5,7 +5,7 @@
 //! change.
 //!
 //! Opening reads the manifest and the log of the commits behind it, and opens the data files of the newest state, without reading
-//! them; other data files are deleted. If commits were read from the log, a checkpoint is made.
+//! them; other data files are deleted. Key trees of chunks that are there are taken over. If commits were read from the log, a checkpoint is made.
 //!
 //! Futures that cross the crate are boxed, so that upper crates compile a call and not the work.
 //!
@@ -70,6 +70,7 @@ impl Store {
         let next_ids = recovered.manifest.next_ids;
         let catalog = open_tables(&directory, recovered.manifest)?;
         let shared = StoreShared::new(directory, options.device, catalog, next_ids, writer, options.encode_threads);
+        shared.key_trees.take_over(&shared.directory, &shared.device, &shared.snapshot())?;
         Ok(Arc::new(Self { shared: Arc::new(shared) }))
     }
 
@@ -158,6 +159,13 @@ impl Store {
 
     pub(crate) fn shared(&self) -> &Arc<StoreShared> {
         &self.shared
+    }
+}
+
+impl Drop for Store {
+    /// The key trees of the newest state stay for the next process.
+    fn drop(&mut self) {
+        self.shared.key_trees.keep_those_of(&self.shared.snapshot());
     }
 }
 

@@ -18,6 +18,7 @@ use crate::data_file::DataFile;
 use crate::data_file_header::DataFileId;
 use crate::deleted_rows::PRIVATE_CHUNKS;
 use crate::key_index::KeyRunCache;
+use crate::key_search::KeyTrees;
 use crate::live_snapshots::LiveSnapshots;
 use crate::manifest::NextIds;
 use crate::row_locks::RowLocks;
@@ -47,6 +48,7 @@ pub(crate) struct StoreShared {
     pub(crate) row_locks: Arc<RowLocks>,
     pub(crate) live_snapshots: LiveSnapshots,
     pub(crate) key_runs: KeyRunCache,
+    pub(crate) key_trees: KeyTrees,
     /// What evaluates the expressions of indexes.
     pub(crate) key_evaluator: OnceLock<Arc<dyn KeyEvaluator>>,
 }
@@ -77,6 +79,7 @@ impl StoreShared {
             row_locks: Arc::default(),
             live_snapshots,
             key_runs: KeyRunCache::default(),
+            key_trees: KeyTrees::default(),
             key_evaluator: OnceLock::new(),
         }
     }

@@ -181,6 +181,9 @@ pub enum FaultKind {
         /// The name of the key.
         key: String,
     },
+    /// A key tree is not what its chunks say. No row is wrong: without the file the keys are indexed again.
+    #[error("the key tree is wrong: {0}")]
+    KeyTree(String),
     /// A row of a table refers to no row.
     #[error("a row satisfies foreign key \"{key}\" not")]
     MissingKey {

@@ -4,15 +4,20 @@
 //! double, -0 is 0, a char(n) has no blanks at its end, and a numeric without a precision is its shortest text. Bytes are ordered as the values
 //! are, but for these numerics.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use arrow::array::{ArrayRef, AsArray, Float64Array, StringViewArray};
+use arrow::array::{
+    ArrayRef, AsArray, BinaryViewArray, BooleanArray, Date32Array, Decimal128Array, Float64Array, Int64Array,
+    StringViewArray, Time64MicrosecondArray, TimestampMicrosecondArray,
+};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Decimal128Type, Float64Type, Int64Type};
 use arrow::row::{RowConverter, Rows, SortField};
 use braid_base::ColumnId;
+use xxhash_rust::xxh3::xxh3_128;
 
 use super::key_def::{KeyForm, KeyNulls};
+use crate::manifest::{put_missing_value, put_type};
 use crate::segment::NUMERIC_TAG;
 use crate::types::{NUMERIC_OID, NUMERIC_PRECISION_MAX};
 use crate::{ColumnType, Scalar};
@@ -22,16 +27,21 @@ use crate::{ColumnType, Scalar};
 ///
 /// Keys may also be computed of the columns: then their members have types of their own. The texts that compute them name the columns, whose
 /// names may have been swapped, so that the same texts compute other keys.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug)]
 pub(crate) struct KeyShape {
     columns: Vec<(ColumnId, ColumnType)>,
-    missing: Vec<Option<String>>,
     computed: Option<Computed>,
     pub(super) nulls: KeyNulls,
+    id: ShapeId,
 }
 
+/// Identity of a shape: a hash of all that makes keys, in this process and, if they are not computed, in others. Two shapes with one id
+/// make the same bytes of the same values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ShapeId(pub u128);
+
 /// What computes keys.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Hash)]
 struct Computed {
     form: Arc<KeyForm>,
     types: Vec<ColumnType>,
@@ -68,13 +78,27 @@ impl KeyShape {
         missing: impl Iterator<Item = Option<&'a Scalar>>,
         nulls: KeyNulls,
     ) -> Self {
-        let missing = missing.map(|value| value.map(|value| format!("{value:?}"))).collect();
-        Self { columns, missing, computed: None, nulls }
+        let mut bytes = vec![u8::from(nulls == KeyNulls::Equal)];
+        for ((id, column_type), missing) in columns.iter().zip(missing) {
+            bytes.extend_from_slice(&id.0.to_le_bytes());
+            put_type(&mut bytes, *column_type);
+            bytes.push(missing.is_some().into());
+            missing.iter().for_each(|value| put_missing_value(&mut bytes, value));
+        }
+        bytes.extend_from_slice(&encoding_hash().to_le_bytes());
+        Self { columns, computed: None, nulls, id: ShapeId(xxh3_128(&bytes)) }
     }
 
     /// The same, of keys that are computed of these columns by their names, and whose members have these types.
     pub fn computed_by(self, form: Arc<KeyForm>, types: Vec<ColumnType>, names: Vec<String>) -> Self {
-        Self { computed: Some(Computed { form, types, names }), ..self }
+        let computed = Computed { form, types, names };
+        let id = ShapeId(xxh3_128(format!("{:?} {computed:?}", self.id).as_bytes()));
+        Self { computed: Some(computed), id, ..self }
+    }
+
+    /// What makes keys, in one number.
+    pub fn id(&self) -> ShapeId {
+        self.id
     }
 
     /// What computes the keys; `None` if they are the values of the columns.
@@ -109,6 +133,29 @@ impl KeyShape {
         let fields = self.types().map(|column_type| SortField::new(comparable_type(column_type)));
         RowConverter::new(fields.collect()).expect("the types of keys have a row format")
     }
+}
+
+/// A hash of the keys of some values of each type. Other versions of Arrow may encode rows in another way: then this is another number.
+fn encoding_hash() -> u128 {
+    static HASH: OnceLock<u128> = OnceLock::new();
+    *HASH.get_or_init(|| {
+        let texts = [Some(""), Some("a"), Some("longer than the eight bytes of the first block of a text"), None];
+        let sample: [ArrayRef; 9] = [
+            Arc::new(Int64Array::from(vec![Some(i64::MIN), Some(-1), Some(258), None])),
+            Arc::new(Float64Array::from(vec![Some(f64::NAN), Some(-0.5), Some(0.0), None])),
+            Arc::new(Decimal128Array::from(vec![Some(i128::MIN), Some(-1), Some(258), None])),
+            Arc::new(StringViewArray::from_iter(texts)),
+            Arc::new(BinaryViewArray::from_iter(texts)),
+            Arc::new(BooleanArray::from(vec![Some(false), Some(true), Some(true), None])),
+            Arc::new(Date32Array::from(vec![Some(i32::MIN), Some(-1), Some(258), None])),
+            Arc::new(TimestampMicrosecondArray::from(vec![Some(i64::MIN), Some(-1), Some(258), None])),
+            Arc::new(Time64MicrosecondArray::from(vec![Some(0), Some(1), Some(258), None])),
+        ];
+        let fields = sample.iter().map(|array| SortField::new(array.data_type().clone())).collect();
+        let converter = RowConverter::new(fields).expect("the types have a row format");
+        let rows = converter.convert_columns(&sample).expect("the columns are of the converter's types");
+        xxh3_128(&rows.iter().flat_map(|row| row.as_ref().to_vec()).collect::<Vec<u8>>())
+    })
 }
 
 /// The values of one key, a row of each column as it is declared. Numerics without a precision come as their shortest text.

@@ -1,4 +1,4 @@
-//! The runs of chunks that are in memory: those used last, up to a budget.
+//! The runs of chunks and the pages of key trees that are in memory: those used last, up to a budget.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -6,19 +6,33 @@ use std::sync::Arc;
 use braid_base::{ChunkId, TableId};
 use parking_lot::Mutex;
 
-use super::key_columns::KeyShape;
+use super::key_columns::ShapeId;
 use super::key_run::KeyRun;
+use super::key_tree::{KeyTreeId, PAGE_BYTES, TreePage};
 
-/// Bytes of all runs that are kept: those of 30 million integers.
+/// Bytes of all that is kept: the runs of 30 million integers.
 const BUDGET_BYTES: usize = 512 << 20;
 
-/// Bytes of an entry besides its run.
+/// Bytes of an entry besides its run or page.
 const ENTRY_BYTES: usize = 256;
 
 /// A run of a chunk.
-type RunId = (TableId, ChunkId, Arc<KeyShape>);
+type RunId = (TableId, ChunkId, ShapeId);
 
-/// The runs in memory.
+/// What an entry is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum EntryId {
+    Run(RunId),
+    Page(KeyTreeId, u32),
+}
+
+#[derive(Clone, Debug)]
+enum Content {
+    Run(Arc<KeyRun>),
+    Page(TreePage),
+}
+
+/// The runs and pages in memory.
 #[derive(Debug, Default)]
 pub(crate) struct KeyRunCache {
     state: Mutex<State>,
@@ -26,60 +40,84 @@ pub(crate) struct KeyRunCache {
 
 #[derive(Debug, Default)]
 struct State {
-    runs: HashMap<RunId, Cached>,
+    entries: HashMap<EntryId, Cached>,
     bytes: usize,
     uses: u64,
 }
 
 #[derive(Debug)]
 struct Cached {
-    run: Arc<KeyRun>,
+    content: Content,
     last_use: u64,
 }
 
 impl Cached {
     fn bytes(&self) -> usize {
-        self.run.memory_bytes() + ENTRY_BYTES
+        ENTRY_BYTES
+            + match &self.content {
+                Content::Run(run) => run.memory_bytes(),
+                Content::Page(_) => PAGE_BYTES,
+            }
     }
 }
 
 impl KeyRunCache {
     /// A run, if it is in memory.
-    pub fn get(&self, id: &RunId) -> Option<Arc<KeyRun>> {
-        let mut state = self.state.lock();
-        state.uses += 1;
-        let last_use = state.uses;
-        let cached = state.runs.get_mut(id)?;
-        cached.last_use = last_use;
-        Some(Arc::clone(&cached.run))
+    pub fn run(&self, id: RunId) -> Option<Arc<KeyRun>> {
+        match self.state.lock().get(EntryId::Run(id)) {
+            Some(Content::Run(run)) => Some(run),
+            _ => None,
+        }
     }
 
-    /// Keeps a run, in the place of those that were not used for longest.
-    pub fn put(&self, id: RunId, run: Arc<KeyRun>) {
-        let mut state = self.state.lock();
-        state.uses += 1;
-        let cached = Cached { last_use: state.uses, run };
-        state.bytes += cached.bytes();
-        if let Some(before) = state.runs.insert(id, cached) {
-            state.bytes -= before.bytes();
+    /// A page of a tree, if it is in memory.
+    pub fn page(&self, tree: KeyTreeId, number: u32) -> Option<TreePage> {
+        match self.state.lock().get(EntryId::Page(tree, number)) {
+            Some(Content::Page(page)) => Some(page),
+            _ => None,
         }
-        if state.bytes > BUDGET_BYTES {
-            state.evict(BUDGET_BYTES / 4 * 3);
-        }
+    }
+
+    /// Keeps a run, in the place of what was not used for longest.
+    pub fn put_run(&self, id: RunId, run: Arc<KeyRun>) {
+        self.state.lock().put(EntryId::Run(id), Content::Run(run));
+    }
+
+    /// Keeps a page, in the place of what was not used for longest.
+    pub fn put_page(&self, tree: KeyTreeId, number: u32, page: TreePage) {
+        self.state.lock().put(EntryId::Page(tree, number), Content::Page(page));
     }
 }
 
 impl State {
-    /// Forgets the runs that were not used for longest, until this many bytes are left at most.
+    fn get(&mut self, id: EntryId) -> Option<Content> {
+        self.uses += 1;
+        let cached = self.entries.get_mut(&id)?;
+        cached.last_use = self.uses;
+        Some(cached.content.clone())
+    }
+
+    fn put(&mut self, id: EntryId, content: Content) {
+        self.uses += 1;
+        let cached = Cached { content, last_use: self.uses };
+        self.bytes += cached.bytes();
+        if let Some(before) = self.entries.insert(id, cached) {
+            self.bytes -= before.bytes();
+        }
+        if self.bytes > BUDGET_BYTES {
+            self.evict(BUDGET_BYTES / 4 * 3);
+        }
+    }
+
+    /// Forgets what was not used for longest, until this many bytes are left at most.
     fn evict(&mut self, bytes_max: usize) {
-        let mut by_use: Vec<(u64, RunId)> =
-            self.runs.iter().map(|(id, cached)| (cached.last_use, id.clone())).collect();
+        let mut by_use: Vec<(u64, EntryId)> = self.entries.iter().map(|(id, cached)| (cached.last_use, *id)).collect();
         by_use.sort_unstable_by_key(|(last_use, _)| *last_use);
         for (_, id) in by_use {
             if self.bytes <= bytes_max {
                 return;
             }
-            self.bytes -= self.runs.remove(&id).map_or(0, |cached| cached.bytes());
+            self.bytes -= self.entries.remove(&id).map_or(0, |cached| cached.bytes());
         }
     }
 }

@@ -9,25 +9,33 @@
 //! | [`key_def`] | the definition of a key |
 //! | [`key_columns`] | values as keys: equal if and only if SQL says so |
 //! | [`key_run`] | keys in order, each with its row |
-//! | [`key_summary`] | bounds and a filter of a run: what need not be read |
-//! | [`key_run_cache`] | the runs in memory, up to a budget |
+//! | [`key_summary`] | bounds and a filter of a run: what need not be read; which tree has its keys |
+//! | [`key_filter`] | a filter of keys |
+//! | [`key_tree`] | the keys of many chunks, in a file |
+//! | [`key_run_cache`] | runs and pages in memory, up to a budget |
 //! | [`pending_keys`] | the keys that a transaction is about to add |
 //!
-//! Runs are searched and made by [`crate::key_search`]. They are in no file: the first search of a chunk reads its key columns. Bounds in zone maps spare that for chunks that cannot have
-//! the key.
+//! Runs are searched, made and merged into trees by [`crate::key_search`].
 
 mod key_columns;
 mod key_def;
+mod key_filter;
 mod key_run;
 mod key_run_cache;
 mod key_summary;
+mod key_tree;
 mod pending_keys;
 
-pub use key_columns::{is_key_type, is_same_key_type};
+pub use key_columns::{ShapeId, is_key_type, is_same_key_type};
 pub use key_def::{KEY_COLUMNS_MAX, KEYS_MAX, KeyDef, KeyForm, KeyKind, KeyMember, KeyNulls, MemberSource};
 
 pub(crate) use key_columns::{KeyShape, key_values};
 pub(crate) use key_run::{KEY_BYTES_MAX, KeyRun, KeyTooLong};
 pub(crate) use key_run_cache::KeyRunCache;
-pub(crate) use key_summary::{ChunkKeys, KeySummary};
+pub(crate) use key_summary::{ChunkKeys, KeySummary, KnownRun, TreeShare};
+pub(crate) use key_tree::{
+    CHUNKS_MAX, KeySource, KeyTree, KeyTreeId, LeafCursor, MergeError, MergedKeys, TreeError, hash_of_run,
+    keys_of_chunks, write_tree,
+};
+pub use key_tree::{ChunkMark, HeaderFault, PAGE_BYTES, PageFault, TreeChunk, TreeHeader, TreePage, TreePlace};
 pub(crate) use pending_keys::{AddedKeys, KeyId, PendingKeys};

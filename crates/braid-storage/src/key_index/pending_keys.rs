@@ -54,6 +54,12 @@ impl PendingKeys {
         self.of.get(key).is_some_and(|pending| pending.is_whole || keys.keys().any(|key| pending.has(key)))
     }
 
+    /// The same without a false no, for who compares the keys with rows anyhow: many keys are not sought one by one in many runs.
+    pub fn may_overlap(&self, key: &KeyId, keys: &KeyRun) -> bool {
+        let has_runs = self.of.get(key).is_some_and(|pending| !pending.runs.is_empty());
+        (has_runs && keys.len() >= RUN_KEYS_MIN) || self.overlap(key, keys)
+    }
+
     /// Whether some keys of a table are among them.
     pub fn has_any(&self, key: &KeyId) -> bool {
         self.of.get(key).is_some_and(|pending| pending.is_whole || !pending.few.is_empty() || !pending.runs.is_empty())

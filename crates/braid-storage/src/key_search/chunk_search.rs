@@ -1,7 +1,7 @@
 //! Rows with one of several keys, in the chunks of a version.
 //!
-//! A chunk is ruled out by the bounds of the key's first column in its zone map, then by its summary, and only then is its run searched. A
-//! run that is not in memory is made of the chunk's columns.
+//! Chunks whose keys are in a tree are searched together (`tree_search.rs`). Another one is ruled out by the bounds of the key's first column
+//! in its zone map, then by its summary, and only then is its run searched. A run that is not in memory is made of the chunk's columns.
 
 use std::sync::Arc;
 
@@ -9,8 +9,9 @@ use arrow::array::RecordBatch;
 use braid_base::{ChunkId, TableId};
 
 use super::key_evaluation::run_of;
+use super::tree_search::{by_tree, tree_matches};
 use crate::chunk_reader::read_columns;
-use crate::key_index::{KeyRun, KeyShape, KeySummary};
+use crate::key_index::{KeyRun, KeyShape, KeySummary, KnownRun, ShapeId};
 use crate::store_shared::StoreShared;
 use crate::{ChunkMeta, Scalar, StoreError, TableDef, TableVersion};
 
@@ -44,18 +45,12 @@ pub(crate) struct SearchedChunk<'a> {
 pub(crate) async fn first_match<'a>(
     shared: &Arc<StoreShared>,
     shape: &Arc<KeyShape>,
-    chunks: impl DoubleEndedIterator<Item = SearchedChunk<'a>>,
+    chunks: impl Iterator<Item = SearchedChunk<'a>>,
     keys: &KeyRun,
     is_passed_over: impl Fn(ChunkId, u32) -> bool,
 ) -> Result<Option<KeyMatch>, StoreError> {
-    // The last chunks have the keys that were added last.
-    for searched in chunks.rev() {
-        let found = matches_in(shared, shape, searched, keys, &is_passed_over, Wanted::First).await?;
-        if let Some(first) = found.first() {
-            return Ok(Some(*first));
-        }
-    }
-    Ok(None)
+    let search = Search { shared, shape, keys, is_passed_over: &is_passed_over, wanted: Wanted::First };
+    Ok(search.matches(chunks).await?.first().copied())
 }
 
 /// All rows of these chunks that have one of these keys and are not deleted.
@@ -68,56 +63,91 @@ pub(crate) async fn all_matches<'a>(
     chunks: impl Iterator<Item = SearchedChunk<'a>>,
     keys: &KeyRun,
 ) -> Result<Vec<KeyMatch>, StoreError> {
-    let mut all = Vec::new();
-    for searched in chunks {
-        all.extend(matches_in(shared, shape, searched, keys, &|_, _| false, Wanted::All).await?);
-    }
-    Ok(all)
+    let search = Search { shared, shape, keys, is_passed_over: &|_, _| false, wanted: Wanted::All };
+    search.matches(chunks).await
 }
 
 /// Which rows of a chunk are wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Wanted {
+pub(super) enum Wanted {
     First,
     All,
 }
 
-async fn matches_in(
-    shared: &Arc<StoreShared>,
-    shape: &Arc<KeyShape>,
-    searched: SearchedChunk<'_>,
-    keys: &KeyRun,
-    is_passed_over: &impl Fn(ChunkId, u32) -> bool,
-    wanted: Wanted,
-) -> Result<Vec<KeyMatch>, StoreError> {
-    let (chunk, mut found) = (searched.chunk, Vec::new());
-    if is_out_of_bounds(chunk, shape, keys) {
-        return Ok(found);
-    }
-    let summary = searched.summary(shared, shape).await?;
-    let candidates: Vec<usize> = (0..keys.len()).filter(|at| summary.may_have(keys.key(*at))).collect();
-    if candidates.is_empty() {
-        return Ok(found);
-    }
-    let run = searched.run(shared, shape).await?;
-    let is_deleted = |row: u32| chunk.deleted.as_ref().is_some_and(|deleted| deleted.contains(row));
-    let mut from = 0;
-    for key_at in candidates {
-        from = run.lower_bound(keys.key(key_at), from);
-        let rows = run.places_of(keys.key(key_at), from).map(|at| run.row(at));
-        let left = rows.filter(|row| !is_deleted(*row) && !is_passed_over(chunk.id, *row));
-        let mut matches = left.map(|row| KeyMatch { chunk: chunk.id, row, key_at });
-        match wanted {
-            Wanted::All => found.extend(matches),
-            Wanted::First => {
-                found.extend(matches.next());
-                if !found.is_empty() {
-                    break;
-                }
+/// A search for some keys.
+pub(super) struct Search<'s, P> {
+    pub shared: &'s Arc<StoreShared>,
+    pub shape: &'s Arc<KeyShape>,
+    pub keys: &'s KeyRun,
+    pub is_passed_over: &'s P,
+    pub wanted: Wanted,
+}
+
+impl<P: Fn(ChunkId, u32) -> bool> Search<'_, P> {
+    async fn matches<'a>(&self, chunks: impl Iterator<Item = SearchedChunk<'a>>) -> Result<Vec<KeyMatch>, StoreError> {
+        let (mut trees, singles) = by_tree(self.shape, chunks);
+        let mut found = Vec::new();
+        // The last chunks have the keys that were added last.
+        for searched in singles.into_iter().rev() {
+            found.extend(self.matches_in(searched).await?);
+            if self.is_enough(&found) {
+                return Ok(found);
             }
         }
+        while let Some(tree) = trees.pop() {
+            match tree_matches(self, &tree).await {
+                Ok(matches) => found.extend(matches),
+                Err(error) => {
+                    tree.forget(&error);
+                    for searched in tree.chunks() {
+                        found.extend(self.matches_in(searched).await?);
+                    }
+                }
+            }
+            if self.is_enough(&found) {
+                return Ok(found);
+            }
+        }
+        found.sort_unstable_by_key(|found| (found.chunk, found.key_at, found.row));
+        Ok(found)
     }
-    Ok(found)
+
+    fn is_enough(&self, found: &[KeyMatch]) -> bool {
+        self.wanted == Wanted::First && !found.is_empty()
+    }
+
+    /// Whether a row that has one of the keys counts.
+    pub(super) fn counts(&self, chunk: &ChunkMeta, row: u32) -> bool {
+        let is_deleted = chunk.deleted.as_ref().is_some_and(|deleted| deleted.contains(row));
+        !is_deleted && !(self.is_passed_over)(chunk.id, row)
+    }
+
+    async fn matches_in(&self, searched: SearchedChunk<'_>) -> Result<Vec<KeyMatch>, StoreError> {
+        let Self { shared, shape, keys, .. } = *self;
+        let (chunk, mut found) = (searched.chunk, Vec::new());
+        if is_out_of_bounds(chunk, shape, keys) {
+            return Ok(found);
+        }
+        let candidates: Vec<usize> = match searched.summary(shared, shape).await? {
+            Some(summary) => (0..keys.len()).filter(|at| summary.may_have(keys.key(*at))).collect(),
+            None => (0..keys.len()).collect(),
+        };
+        if candidates.is_empty() {
+            return Ok(found);
+        }
+        let run = searched.run(shared, shape).await?;
+        let mut from = 0;
+        for key_at in candidates {
+            from = run.lower_bound(keys.key(key_at), from);
+            let rows = run.places_of(keys.key(key_at), from).map(|at| run.row(at));
+            let counted = rows.filter(|row| self.counts(chunk, *row));
+            found.extend(counted.map(|row| KeyMatch { chunk: chunk.id, row, key_at }));
+            if self.is_enough(&found) {
+                break;
+            }
+        }
+        Ok(found)
+    }
 }
 
 /// Whether the zone map of the key's first column excludes all keys.
@@ -142,14 +172,24 @@ impl<'a> SearchedChunk<'a> {
 }
 
 impl SearchedChunk<'_> {
-    async fn summary(self, shared: &Arc<StoreShared>, shape: &Arc<KeyShape>) -> Result<Arc<KeySummary>, StoreError> {
-        if let Some(summary) = self.chunk.keys.summary(shape) {
-            return Ok(summary);
+    /// The summary of the run; `None` if a tree has got its keys meanwhile.
+    async fn summary(
+        self,
+        shared: &Arc<StoreShared>,
+        shape: &Arc<KeyShape>,
+    ) -> Result<Option<Arc<KeySummary>>, StoreError> {
+        match self.chunk.keys.known(shape) {
+            Some(KnownRun::Summary(summary)) => return Ok(Some(summary)),
+            Some(KnownRun::Tree(_)) => return Ok(None),
+            None => {}
         }
         let run = self.run(shared, shape).await?;
         let summary = Arc::new(KeySummary::of(&run));
         self.chunk.keys.keep(shape, Arc::clone(&summary));
-        Ok(summary)
+        if self.chunk.file.is_some() {
+            shared.key_trees.note_indexed_chunk();
+        }
+        Ok(Some(summary))
     }
 
     /// The run of all rows of the chunk, deleted ones included.
@@ -157,7 +197,7 @@ impl SearchedChunk<'_> {
     /// # Errors
     /// What reading the chunk fails with.
     pub async fn run(self, shared: &Arc<StoreShared>, shape: &Arc<KeyShape>) -> Result<Arc<KeyRun>, StoreError> {
-        match shared.key_runs.get(&self.run_id(shape)) {
+        match shared.key_runs.run(self.run_id(shape)) {
             Some(run) => Ok(run),
             None => self.new_run(shared, shape, |_| false).await,
         }
@@ -176,8 +216,8 @@ impl SearchedChunk<'_> {
             .await
     }
 
-    fn run_id(self, shape: &Arc<KeyShape>) -> (TableId, ChunkId, Arc<KeyShape>) {
-        (self.table, self.chunk.id, Arc::clone(shape))
+    fn run_id(self, shape: &KeyShape) -> (TableId, ChunkId, ShapeId) {
+        (self.table, self.chunk.id, shape.id())
     }
 
     async fn new_run(
@@ -200,7 +240,7 @@ impl SearchedChunk<'_> {
             }
         });
         if self.chunk.row_count >= ROWS_CACHED_MIN {
-            shared.key_runs.put(self.run_id(shape), Arc::clone(&run));
+            shared.key_runs.put_run(self.run_id(shape), Arc::clone(&run));
         }
         Ok(run)
     }

@@ -21,7 +21,8 @@ use super::table_writes::{Base, TableWrites};
 use crate::catalog::Catalog;
 use crate::key_index::{KeyDef, KeyId, KeyRun, KeyShape, key_values};
 use crate::key_search::{
-    Duplicate, KeyMatch, SearchedChunk, check_key, duplicate_key, first_match, key_id, run_of_batches, shape_of,
+    Duplicate, Indexed, KeyMatch, SearchedChunk, check_key, duplicate_key, first_match, key_id, merge_runs,
+    run_of_batches, shape_of,
 };
 use crate::row_locks::{KeyLock, LockOwner};
 use crate::store_shared::StoreShared;
@@ -66,6 +67,7 @@ impl WriteSet {
             for (at, chunk) in full.iter().enumerate() {
                 let keys = claim.searched(chunk).first_run(&self.shared, &claim.shape).await?;
                 claim.take(&keys, &full[..at]).await?;
+                claim.merge_own_runs(&full[..=at]).await;
             }
             if rows.rest.row_count > 0 {
                 let keys = run_of_batches(&self.shared, def, &claim.shape, &rows.rest.batches)?;
@@ -195,6 +197,16 @@ impl Claim<'_> {
         let own = self.writes.map_or_else(RowDeletes::new, |writes| writes.deletes().rows_left_in(version));
         let is_own = |chunk: ChunkId, row: u32| own.get(&chunk).is_some_and(|deleted| deleted.contains(row));
         first_match(self.shared, &self.shape, chunks, keys, is_own).await
+    }
+
+    /// Merges the runs of the transaction's chunks and of these, so that the next chunk is compared with few. It is compared with more if that
+    /// fails.
+    async fn merge_own_runs(&self, added: &[Arc<ChunkMeta>]) {
+        let own = self.writes.map_or_else(Vec::new, |writes| writes.full_chunks());
+        let chunks = own.iter().chain(added).map(|chunk| self.searched(chunk));
+        if let Err(error) = merge_runs(self.shared, &self.shape, chunks, Indexed::Before).await {
+            tracing::warn!(%error, table = self.def.name, "the keys of added rows cannot be merged");
+        }
     }
 
     /// The place of a key that a row of the transaction has, or a row of these chunks.

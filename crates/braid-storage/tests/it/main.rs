@@ -11,6 +11,7 @@ mod crashes;
 mod damage;
 mod deletes;
 mod enum_columns;
+mod key_trees;
 mod keys;
 mod kills;
 mod model;
