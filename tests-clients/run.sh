@@ -1,9 +1,9 @@
 #!/bin/sh
 # Real clients against the built server: psql, pg_dump, pgbench, psycopg, ORMs of
-# Python, JDBC, clients and ORMs of Go and Node, ADBC and other tools of Python, DuckDB, Drizzle, tools of Java, dbt. Prints one line for
+# Python, JDBC, clients and ORMs of Go and Node, ADBC and other tools of Python, DuckDB, Drizzle, tools of Java, dbt, the SQL of pgAdmin and Superset. Prints one line for
 # each client and fails with the first.
 #
-#   cargo build -p braid-server && tests-clients/run.sh [psql|pg_dump|pgbench|psycopg|orm|jdbc|go|node|tools|duckdb|drizzle|java|dbt]...
+#   cargo build -p braid-server && tests-clients/run.sh [psql|pg_dump|pgbench|psycopg|orm|jdbc|go|node|tools|duckdb|drizzle|java|dbt|pgadmin|superset]...
 #
 # Without names it runs those up to node: the others take minutes to fetch and to run.
 #
@@ -225,6 +225,34 @@ run_dbt() {
     (cd "$work" && DBT="$cache/dbt/bin/dbt" sh "$here/dbt/dbt.sh")
     stop_server
     echo "dbt: ok"
+}
+
+# pgAdmin's templates are read, not its program: without what the program depends on.
+run_pgadmin() {
+    python="$cache/pgadmin/bin/python"
+    if [ ! -x "$python" ] || ! "$python" -c 'import pgadmin4, jinja2, psycopg' 2>/dev/null; then
+        { python3 -m venv "$cache/pgadmin" && "$cache/pgadmin/bin/pip" install --quiet jinja2 'psycopg[binary]' &&
+            "$cache/pgadmin/bin/pip" install --quiet --no-deps pgadmin4==9.18; } >"$work/pip.log" 2>&1 ||
+            { missing pgadmin "pip cannot install it: $(tail -n 1 "$work/pip.log")"; return; }
+    fi
+    start pgadmin
+    "$python" "$here/pgadmin_client.py"
+    stop_server
+}
+
+# SQLAlchemy of the version that Superset takes; of Superset itself one file is read.
+run_superset() {
+    python="$cache/superset/bin/python" version=6.1.0
+    if [ ! -x "$python" ] || ! "$python" -c 'import sqlalchemy, psycopg2' 2>/dev/null ||
+        [ ! -f "$cache/superset/apache_superset-$version-py3-none-any.whl" ]; then
+        { python3 -m venv "$cache/superset" && "$cache/superset/bin/pip" install --quiet 'sqlalchemy<2' psycopg2-binary &&
+            "$cache/superset/bin/pip" download --quiet --no-deps --only-binary :all: --dest "$cache/superset" \
+                "apache-superset==$version"; } >"$work/pip.log" 2>&1 ||
+            { missing superset "pip cannot install it: $(tail -n 1 "$work/pip.log")"; return; }
+    fi
+    start superset
+    "$python" -W ignore "$here/superset_client.py" "$cache/superset/apache_superset-$version-py3-none-any.whl"
+    stop_server
 }
 
 for client in ${*:-psql pg_dump pgbench psycopg orm jdbc go node}; do

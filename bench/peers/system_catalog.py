@@ -140,10 +140,10 @@ def inlined(text, bodies):
 
 
 def function_bodies(connection):
-    """The bodies of the functions that return one value, with `$1` and `$2` for their arguments. There are no domains."""
+    """The bodies of the functions that return one value, with `$1` and `$2` for their arguments."""
     bodies = {
-        "_pg_truetypid": "$1.atttypid",
-        "_pg_truetypmod": "$1.atttypmod",
+        "_pg_truetypid": "CASE WHEN $2.typtype = 'd' THEN $2.typbasetype ELSE $1.atttypid END",
+        "_pg_truetypmod": "CASE WHEN $2.typtype = 'd' THEN $2.typtypmod ELSE $1.atttypmod END",
         "_pg_index_position": "(SELECT (g.n)::integer FROM pg_index, LATERAL unnest(pg_index.indkey) WITH ORDINALITY g(x, n)"
         " WHERE pg_index.indexrelid = $1 AND g.x = $2)",
     }

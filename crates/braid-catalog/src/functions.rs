@@ -10,6 +10,7 @@
 //! Arguments stand in a query of their own, beside no relation, so that names in them mean what they meant around the call, and are
 //! evaluated once. Calls with other numbers of arguments, with names of arguments or with clauses are left as they are.
 
+use braid_sql::syntax::WHOLE_ROW;
 use braid_sql::syntax::walk::{Rewrite, Tree};
 use sqlparser::ast::{
     Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, ObjectName, ObjectNamePart, Query, Value,
@@ -148,6 +149,14 @@ const FUNCTION_DEFINITION: &str = "(SELECT CASE WHEN defined.prokind = 'a'
     JOIN pg_catalog.pg_namespace spaced ON spaced.oid = defined.pronamespace
     JOIN pg_catalog.pg_language spoken ON spoken.oid = defined.prolang
     WHERE defined.oid = called.a1)";
+
+/// How the names of functions of `information_schema` begin.
+const OF_INFORMATION_SCHEMA: &str = "_pg_";
+
+/// Functions of `information_schema` whose arguments are a row of `pg_attribute` and one of `pg_type`: the column of the latter that is the
+/// result for a domain, and that of the former otherwise.
+const OF_ROWS: [(&str, &str, &str); 2] =
+    [("_pg_truetypid", "typbasetype", "atttypid"), ("_pg_truetypmod", "typtypmod", "atttypmod")];
 
 /// Expression trees are kept as SQL.
 const FUNCTIONS: &[CatalogFunction] = &[
@@ -382,6 +391,57 @@ const FUNCTIONS: &[CatalogFunction] = &[
         "CASE WHEN called.a2 IS NOT NULL THEN pg_get_ruledef(called.a1) END",
     ),
     function(
+        "_pg_char_max_length",
+        &["oid", "integer"],
+        "CASE WHEN called.a2 = -1 THEN NULL WHEN called.a1 IN (1042, 1043) THEN called.a2 - 4
+            WHEN called.a1 IN (1560, 1562) THEN called.a2 END",
+    ),
+    function(
+        "_pg_char_octet_length",
+        &["oid", "integer"],
+        "CASE WHEN called.a1 IN (25, 1042, 1043) THEN CASE called.a2 WHEN -1 THEN 1073741824
+            ELSE information_schema._pg_char_max_length(called.a1, called.a2) * 4 END END",
+    ),
+    function(
+        "_pg_numeric_precision",
+        &["oid", "integer"],
+        "CASE WHEN called.a2 IS NULL THEN NULL ELSE CASE called.a1 WHEN 21 THEN 16 WHEN 23 THEN 32 WHEN 20 THEN 64
+            WHEN 700 THEN 24 WHEN 701 THEN 53
+            WHEN 1700 THEN CASE WHEN called.a2 <> -1 THEN ((called.a2 - 4) >> 16) & 65535 END END END",
+    ),
+    function(
+        "_pg_numeric_precision_radix",
+        &["oid", "integer"],
+        "CASE WHEN called.a2 IS NULL THEN NULL WHEN called.a1 IN (20, 21, 23, 700, 701) THEN 2 WHEN called.a1 = 1700 THEN 10 END",
+    ),
+    function(
+        "_pg_numeric_scale",
+        &["oid", "integer"],
+        "CASE WHEN called.a2 IS NULL THEN NULL WHEN called.a1 IN (20, 21, 23) THEN 0
+            WHEN called.a1 = 1700 THEN CASE WHEN called.a2 <> -1 THEN (called.a2 - 4) & 65535 END END",
+    ),
+    function(
+        "_pg_datetime_precision",
+        &["oid", "integer"],
+        "CASE WHEN called.a2 IS NULL THEN NULL WHEN called.a1 = 1082 THEN 0
+            WHEN called.a1 IN (1083, 1114, 1184, 1266) THEN CASE WHEN called.a2 < 0 THEN 6 ELSE called.a2 END
+            WHEN called.a1 = 1186 THEN CASE WHEN called.a2 < 0 OR called.a2 & 65535 = 65535 THEN 6
+                ELSE called.a2 & 65535 END END",
+    ),
+    function(
+        "_pg_interval_type",
+        &["oid", "integer"],
+        "CASE WHEN called.a1 = 1186 AND called.a2 IS NOT NULL
+            THEN upper(substring(format_type(called.a1, called.a2), '^interval[()0-9]* (.*)$')) END",
+    ),
+    function(
+        "_pg_index_position",
+        &["oid", "smallint"],
+        "(SELECT CAST(places.at + 1 AS integer) FROM pg_catalog.pg_index indexed,
+            generate_series(0, CAST(indexed.indnatts AS integer) - 1) places(at)
+            WHERE indexed.indexrelid = called.a1 AND indexed.indkey[places.at] = called.a2 LIMIT 1)",
+    ),
+    function(
         "pg_my_temp_schema",
         &[],
         "coalesce((SELECT named.oid FROM pg_catalog.pg_namespace named
@@ -440,7 +500,11 @@ pub fn expand_calls(query: &mut Query) {
 pub fn may_be_catalog_call(expression: &Expr) -> bool {
     let Expr::Function(call) = expression else { return false };
     let name = call.name.0.last().and_then(ObjectNamePart::as_ident);
-    name.is_some_and(|name| FUNCTIONS.iter().any(|function| name.value.eq_ignore_ascii_case(function.name)))
+    let is_one = |name: &Ident| {
+        let mut known = FUNCTIONS.iter().map(|function| function.name).chain(OF_ROWS.map(|(name, ..)| name));
+        known.any(|known| name.value.eq_ignore_ascii_case(known))
+    };
+    name.is_some_and(is_one)
 }
 
 /// Replaces calls, the inner ones first.
@@ -450,6 +514,8 @@ impl Rewrite for Calls {
     fn leave_expression(&mut self, expression: &mut Expr) {
         if let Some((function, arguments)) = catalog_call(expression) {
             *expression = function.call(arguments);
+        } else if let Some(of_rows) = call_of_rows(expression) {
+            *expression = of_rows;
         }
     }
 }
@@ -505,6 +571,40 @@ fn catalog_call(expression: &Expr) -> Option<(&'static CatalogFunction, Vec<Expr
     Some((function, arguments))
 }
 
+/// What a call of one of [`OF_ROWS`] means. Rows of system relations have no type here, so that no subquery could get them.
+fn call_of_rows(expression: &Expr) -> Option<Expr> {
+    let Expr::Function(call) = expression else { return None };
+    let FunctionArguments::List(list) = &call.args else { return None };
+    let name = name_in_catalog(&call.name)?;
+    let (_, of_domain, of_column) = OF_ROWS.into_iter().find(|(known, ..)| *known == name)?;
+    let [attribute, declared] = &list.args[..] else { return None };
+    let (attribute, declared) = (row_name(attribute)?, row_name(declared)?);
+    let field =
+        |row: &[Ident], name: &str| Expr::CompoundIdentifier(row.iter().cloned().chain([Ident::new(name)]).collect());
+    let text = format!(
+        "(SELECT CASE WHEN {} = 'd' THEN {} ELSE {} END AS {name})",
+        field(&declared, "typtype"),
+        field(&declared, of_domain),
+        field(&attribute, of_column)
+    );
+    let mut parser = Parser::new(&PostgreSqlDialect {}).try_with_sql(&text).ok()?;
+    parser.parse_expr().ok()
+}
+
+/// The name of the relation whose row an argument is.
+fn row_name(argument: &FunctionArg) -> Option<Vec<Ident>> {
+    let FunctionArg::Unnamed(FunctionArgExpr::Expr(argument)) = argument else { return None };
+    match argument {
+        Expr::Identifier(name) => Some(vec![name.clone()]),
+        // `t.*`, or a name with its schema.
+        Expr::CompoundIdentifier(names) => match &names[..] {
+            [row @ .., last] if last.value == WHOLE_ROW => Some(row.to_vec()),
+            _ => Some(names.clone()),
+        },
+        _ => None,
+    }
+}
+
 fn positional(argument: &FunctionArg) -> Option<Expr> {
     match argument {
         FunctionArg::Unnamed(FunctionArgExpr::Expr(argument)) => Some(argument.clone()),
@@ -512,14 +612,18 @@ fn positional(argument: &FunctionArg) -> Option<Expr> {
     }
 }
 
-/// The name of a function of `pg_catalog`.
+/// The name of a function of `pg_catalog`, or of one of `information_schema`, which begin with `_pg_` and are named with their schema.
 fn name_in_catalog(name: &ObjectName) -> Option<String> {
     let parts: Option<Vec<&Ident>> = name.0.iter().map(ObjectNamePart::as_ident).collect();
     let folded =
         |ident: &Ident| if ident.quote_style.is_some() { ident.value.clone() } else { ident.value.to_lowercase() };
     match parts?[..] {
-        [name] => Some(folded(name)),
-        [schema, name] if folded(schema) == "pg_catalog" => Some(folded(name)),
+        [name] => Some(folded(name)).filter(|name| !name.starts_with(OF_INFORMATION_SCHEMA)),
+        [schema, name] => {
+            let name = folded(name);
+            let home = if name.starts_with(OF_INFORMATION_SCHEMA) { "information_schema" } else { "pg_catalog" };
+            (folded(schema) == home).then_some(name)
+        }
         _ => None,
     }
 }

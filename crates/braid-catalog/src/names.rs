@@ -159,6 +159,10 @@ impl ObjectNames for CatalogNames {
         own_type_of_oid(&self.catalog, oid)
     }
 
+    fn commit_number(&self) -> u64 {
+        self.catalog.sequence()
+    }
+
     fn row_type(&self, oid: u32) -> Option<RowTypeName> {
         let id = relation_of_row_type(oid)?;
         let (schema, relation) = match (self.catalog.by_id(id), self.catalog.view_by_id(id)) {

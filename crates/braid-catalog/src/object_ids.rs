@@ -9,8 +9,8 @@
 //! | 16 384 | tables, views, sequences and schemas |
 //! | 0x4000_0000 | enumerated types, their array types and labels, which are stored |
 //! | 0x8000_0000 | indexes of keys; among types, those of the rows of tables and views |
-//! | 0xA000_0000 | constraints that are keys or foreign keys, rules of views; among types, those of arrays of rows |
-//! | 0xC000_0000 | defaults of columns, and check constraints |
+//! | 0xA000_0000 | constraints that are keys or foreign keys; among types, those of arrays of rows |
+//! | 0xC000_0000 | defaults of columns, check constraints, and rules of views |
 //!
 //! Ranges have 2^29 numbers, that of defaults 2^30: [`COLUMNS_PER_TABLE`] for each table. Tables with ids that differ by a multiple of
 //! 2^19 share the ids of their defaults, and of 2^29 those of their indexes.
@@ -131,9 +131,10 @@ pub fn check_constraint_id(table: TableId, at: usize) -> u32 {
     default_id(table, COLUMNS_MAX + at)
 }
 
-/// The id of the rule that is the query of a view. Rules and constraints are in different catalogs.
+/// The id of the rule that is the query of a view, which has neither defaults nor constraints. Types have others: clients look objects up
+/// in several catalogs by one id.
 pub fn rule_id(view: TableId) -> u32 {
-    FIRST_CONSTRAINT_ID + view.0 % RANGE
+    default_id(view, 0)
 }
 
 /// The id of the default of the column at `at`, from 0.

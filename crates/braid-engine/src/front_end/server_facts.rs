@@ -8,6 +8,7 @@ use braid_catalog::{
     CatalogNames, Cursor, Database, Lock, LockTarget, PreparedStatement, Role, ServerFacts, ServerView, Session,
     Setting,
 };
+use braid_sql::functions::DATABASE_ID;
 use braid_sql::functions::advisory::AdvisoryKey;
 use braid_storage::RoleId;
 
@@ -17,9 +18,6 @@ use crate::named_statements::PreparedBy;
 use crate::settings::{Definition, Domain, listed_definitions};
 use crate::statement_context::StatementContext;
 use crate::system_views::SystemView;
-
-/// PostgreSQL's object id of the database that a new cluster has.
-const DATABASE_ID: u32 = 5;
 
 /// The server as a statement sees it.
 #[derive(Debug)]

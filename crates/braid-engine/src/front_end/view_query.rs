@@ -262,6 +262,10 @@ impl ObjectNames for NotingNames {
         self.objects.schema_id(name)
     }
 
+    fn commit_number(&self) -> u64 {
+        self.objects.commit_number()
+    }
+
     fn schema(&self, id: u32) -> Option<String> {
         self.objects.schema(id)
     }

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use braid_base::enum_types::FIRST_TYPE_OID;
 use braid_base::{DomainType, DomainTypeId};
 
 use crate::input::time_zones::TimeZone;
@@ -144,6 +145,9 @@ pub struct RowTypeName {
     pub is_array: bool,
 }
 
+/// The number of the database: the last of those of tables, so that it is one of a user's.
+pub const DATABASE_ID: u32 = FIRST_TYPE_OID - 1;
+
 /// The names of what a database has. Names without a schema are looked for along the search path.
 pub trait ObjectNames: fmt::Debug + Send + Sync {
     /// The number of a relation.
@@ -169,6 +173,10 @@ pub trait ObjectNames: fmt::Debug + Send + Sync {
     /// What a domain is for the statement.
     fn domain(&self, domain: DomainTypeId) -> Arc<DomainType> {
         domain.definition()
+    }
+    /// The number of the commit that made this state.
+    fn commit_number(&self) -> u64 {
+        0
     }
     /// The relation whose rows are of the type with an oid, or of the array type of which they are elements.
     fn row_type(&self, _oid: u32) -> Option<RowTypeName> {

@@ -57,8 +57,8 @@ use std::sync::LazyLock;
 
 pub use crate::value_memory::{LimitedMemory, UnlimitedMemory, ValueMemory};
 pub use call::{
-    Call, ColumnOf, HeldPrivileges, Notifications, ObjectNames, PrivilegedObject, RoleRight, RowTypeName, Sequences,
-    SessionFacts, SettingChanges,
+    Call, ColumnOf, DATABASE_ID, HeldPrivileges, Notifications, ObjectNames, PrivilegedObject, RoleRight, RowTypeName,
+    Sequences, SessionFacts, SettingChanges,
 };
 pub use sets::{Rows, SetImplementation, set_implementation_of};
 

@@ -18,6 +18,8 @@ pub const FUNCTIONS: Implementations = &[
     ("pg_backend_pid", |_, call| Ok(Value::Int4(call.session.session_id()))),
     // No server follows another one.
     ("pg_is_in_recovery", |_, _| Ok(Value::Bool(false))),
+    ("pg_is_wal_replay_paused", |_, _| Err(not_in_recovery())),
+    ("pg_get_wal_replay_pause_state", |_, _| Err(not_in_recovery())),
     ("pg_client_encoding", |_, _| Ok(Value::text("UTF8"))),
     ("set_config_by_name", set_config),
     ("show_config_by_name", |args, call| setting(args[0].as_text(), call)),
@@ -26,6 +28,11 @@ pub const FUNCTIONS: Implementations = &[
         result => result,
     }),
 ];
+
+fn not_in_recovery() -> SqlError {
+    let hint = "Recovery control functions can only be executed during recovery.";
+    SqlError::new(SqlState::ObjectNotInPrerequisiteState, "recovery is not in progress").with_hint(hint)
+}
 
 /// `PostgreSQL` with the version that clients are told when they connect.
 fn version(_: &[Value], call: &Call<'_>) -> Result<Value, SqlError> {

@@ -67,6 +67,11 @@ fn of_word(parser: &mut Parser<'_>, word: &Word, span: Span, operator_precedence
     if let Some(count) = super::fetch_counts::operand(parser, word) {
         return Some(count);
     }
+    if begins_qualified_substring(parser, word) {
+        parser.advance_token();
+        parser.advance_token();
+        return Some(substring(parser, Ident::with_span(span, "substring")));
+    }
     match word.keyword {
         Keyword::ARRAY if opens_array => {
             parser.advance_token();
@@ -89,6 +94,16 @@ fn of_word(parser: &mut Parser<'_>, word: &Word, span: Span, operator_precedence
         }
         _ => None,
     }
+}
+
+/// Whether the function stands there with its schema, as an ordinary call.
+fn begins_qualified_substring(parser: &Parser<'_>, schema: &Word) -> bool {
+    let token = |at: usize| &parser.peek_nth_token_ref(at).token;
+    let is_function = matches!(token(2), Token::Word(name) if name.keyword == Keyword::SUBSTRING);
+    schema.value.eq_ignore_ascii_case("pg_catalog")
+        && *token(1) == Token::Period
+        && is_function
+        && *token(3) == Token::LParen
 }
 
 /// Whether the next word is the name of a column, or that of its relation. sqlparser tries a name as a type first, and makes an error

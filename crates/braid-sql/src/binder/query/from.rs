@@ -10,7 +10,7 @@ use sqlparser::ast::{
 use super::samples::only_tables_are_sampled;
 use super::scope::{Access, Scope, ScopeColumn, ScopeRelation, visible_columns};
 use super::subqueries::column_expression;
-use super::system_columns::with_table_oid;
+use super::system_columns::with_system_columns;
 use crate::binder::clause::Clause;
 use crate::binder::places::Place;
 use crate::binder::{Binder, fold, truth};
@@ -188,7 +188,7 @@ impl Binder<'_> {
     fn item(&self, factor: &TableFactor, scope: &Scope<'_>) -> Result<FromItem, SqlError> {
         let item = self.factor(factor, scope)?;
         Ok(match factor {
-            TableFactor::Table { args: None, .. } => self.with_presence(with_table_oid(item)),
+            TableFactor::Table { args: None, .. } => self.with_presence(with_system_columns(item)),
             TableFactor::Derived { .. } => self.with_presence(item),
             TableFactor::NestedJoin { alias: Some(_), .. } => self.with_presence(item),
             TableFactor::Table { .. } | TableFactor::Function { .. } | TableFactor::UNNEST { .. }
@@ -391,7 +391,7 @@ impl Binder<'_> {
                 ..own.with_own_fields()
             },
         };
-        let names = ScopeRelation { table_oid: self.table_oid(&table), ..names };
+        let names = ScopeRelation { system_columns: self.system_columns(&table), ..names };
         let mut names = vec![self.aliased(names, alias)?];
         if let Some(schema) = schema.filter(|schema| schema_of_identified_table(schema).is_some()) {
             let sql_type = SqlType::of(TypeId::INT8);

@@ -6,6 +6,7 @@ use std::rc::Rc;
 use sqlparser::ast::{Ident, NamedWindowDefinition};
 use sqlparser::tokenizer::Location;
 
+use super::system_columns::SystemColumn;
 use crate::binder::clause::Clause;
 use crate::binder::places::Place;
 use crate::binder::{Binder, fold};
@@ -72,8 +73,8 @@ pub(in crate::binder) struct ScopeRelation {
     pub primary_key: Vec<usize>,
     /// The column that is true where its row is there, and null where an outer join found none; `None` if no call may ask that.
     pub presence: Option<ColumnId>,
-    /// The column with the oid of the table, and the oid; `None` if nothing reads it.
-    pub table_oid: Option<(ScopeColumn, u32)>,
+    /// The system columns that expressions may read.
+    pub system_columns: Vec<SystemColumn>,
     /// The recursion, of whose step before it is the rows.
     pub last_step: Option<CteId>,
 }
@@ -138,7 +139,7 @@ impl ScopeRelation {
 
     /// Its columns, also those that `*` does not mean.
     pub fn all_columns(&self) -> impl Iterator<Item = &ScopeColumn> {
-        self.columns.iter().chain(self.table_oid.as_ref().map(|(column, _)| column))
+        self.columns.iter().chain(self.system_columns.iter().map(|own| &own.column))
     }
 
     /// Whether a column is one of it, or tells of its row.
@@ -177,7 +178,7 @@ impl ScopeRelation {
             table: None,
             primary_key: Vec::new(),
             presence: None,
-            table_oid: None,
+            system_columns: Vec::new(),
             last_step: None,
         }
     }

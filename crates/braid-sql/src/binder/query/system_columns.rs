@@ -1,6 +1,9 @@
-//! `tableoid`: the oid of the table that a row is of. The other system columns are not supported.
+//! `tableoid`: the oid of the table that a row is of; and `xmin` and `xmax` of the system relations. Other system columns are not supported.
 //!
-//! FROM makes it beside the rows of a table if an expression may read it, so that it is null where an outer join found no row.
+//! FROM makes them beside the rows of a table if an expression may read them, so that they are null where an outer join found no row.
+//!
+//! Rows of system relations are computed from one state of the database. All are of the transaction that made this state: clients that ask which
+//! rows have changed since they looked read all again after any commit, and miss none.
 
 use super::from::FromItem;
 use super::scope::ScopeColumn;
@@ -9,28 +12,67 @@ use crate::binder::Binder;
 use crate::expression::Expression;
 use crate::pg_catalog::TypeId;
 use crate::relation::Relation;
+use crate::search_path::SYSTEM_SCHEMA;
 use crate::tables::{TableEntry, is_common_rows};
 use crate::values::Value;
 
-/// The name of the column.
-pub(super) const TABLE_OID: &str = "tableoid";
+/// The system columns that can be read.
+pub(super) const READABLE: [&str; 3] = ["tableoid", "xmin", "xmax"];
+
+/// The first number of a transaction in PostgreSQL.
+const FIRST_TRANSACTION: u64 = 3;
+
+/// A system column of a table, and its value in all rows.
+#[derive(Clone, Debug)]
+pub(in crate::binder) struct SystemColumn {
+    /// The column.
+    pub column: ScopeColumn,
+    value: Value,
+}
 
 impl Binder<'_> {
-    /// The oid of a table with a column for it, if an expression may read that.
-    pub(super) fn table_oid(&self, table: &TableEntry) -> Option<(ScopeColumn, u32)> {
-        if is_common_rows(table.id) || !self.statement.row_names.has(TABLE_OID) {
-            return None;
+    /// The system columns of a table that an expression may read.
+    pub(super) fn system_columns(&self, table: &TableEntry) -> Vec<SystemColumn> {
+        let is_read = |name: &str| !is_common_rows(table.id) && self.statement.row_names.has(name);
+        let column = |name: &str, type_id, value| {
+            let sql_type = SqlType::of(type_id);
+            SystemColumn {
+                column: ScopeColumn { name: name.to_owned(), id: self.new_column(name, sql_type), sql_type },
+                value,
+            }
+        };
+        let Some(objects) = self.session.objects() else { return Vec::new() };
+        let mut columns = Vec::new();
+        if is_read("tableoid")
+            && let Some(oid) = objects.relation_id(Some(&table.schema), &table.name)
+        {
+            columns.push(column("tableoid", TypeId::OID, Value::Oid(oid)));
         }
-        let oid = self.session.objects()?.relation_id(Some(&table.schema), &table.name)?;
-        let sql_type = SqlType::of(TypeId::OID);
-        let id = self.new_column(TABLE_OID, sql_type);
-        Some((ScopeColumn { name: TABLE_OID.to_owned(), id, sql_type }, oid))
+        if table.schema == SYSTEM_SCHEMA && table.name.starts_with("pg_") {
+            if is_read("xmin") {
+                // As many numbers as PostgreSQL has.
+                let transaction =
+                    FIRST_TRANSACTION + objects.commit_number() % (u64::from(u32::MAX) - FIRST_TRANSACTION);
+                columns.push(column("xmin", TypeId::XID, Value::Oid(transaction as u32)));
+            }
+            if is_read("xmax") {
+                columns.push(column("xmax", TypeId::XID, Value::Oid(0)));
+            }
+        }
+        columns
     }
 }
 
-/// The rows of a table with its oid beside them.
-pub(super) fn with_table_oid(item: FromItem) -> FromItem {
-    let Some((column, oid)) = item.names.first().and_then(|own| own.table_oid.as_ref()) else { return item };
-    let expressions = vec![(column.id, Expression::of(Value::Oid(*oid), TypeId::OID))];
+/// The rows of a table with its system columns beside them.
+pub(super) fn with_system_columns(item: FromItem) -> FromItem {
+    let own = item.names.first().map_or(&[][..], |own| &own.system_columns);
+    if own.is_empty() {
+        return item;
+    }
+    let expression = |own: &SystemColumn| {
+        let SystemColumn { column, value } = own;
+        (column.id, Expression::of(value.clone(), column.sql_type.id))
+    };
+    let expressions = own.iter().map(expression).collect();
     FromItem { relation: Relation::Map { input: Box::new(item.relation), expressions }, ..item }
 }

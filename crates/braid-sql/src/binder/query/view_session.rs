@@ -114,6 +114,10 @@ impl ObjectNames for ViewNames {
         self.0.relation(id)
     }
 
+    fn commit_number(&self) -> u64 {
+        self.0.commit_number()
+    }
+
     fn schema_id(&self, name: &str) -> Option<u32> {
         self.0.schema_id(name)
     }

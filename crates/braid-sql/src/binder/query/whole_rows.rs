@@ -10,7 +10,7 @@ use sqlparser::ast::{Expr, FunctionArg, FunctionArgExpr, Ident, Query};
 
 use super::from::FromItem;
 use super::scope::ScopeRelation;
-use super::system_columns::TABLE_OID;
+use super::system_columns::READABLE;
 use crate::binder::places::Place;
 use crate::binder::{Binder, Placed, fold, negation, truth};
 use crate::expression::{Expression, Node, Origin};
@@ -44,9 +44,10 @@ impl Walk for RelationNames<'_> {
     fn enter_expression(&mut self, expression: &Expr) {
         self.0.extend(relation_name(expression).map(fold));
         if let Expr::CompoundIdentifier(names) = expression
-            && names.last().is_some_and(|last| fold(last) == TABLE_OID)
+            && let Some(last) = names.last().map(fold)
+            && READABLE.contains(&&*last)
         {
-            self.0.insert(TABLE_OID.to_owned());
+            self.0.insert(last);
         }
     }
 }

@@ -7,7 +7,7 @@ use super::procedures::regprocedure;
 use super::relations::{objects, relation_named};
 use super::types::regtype;
 use crate::functions::sequences::sequences;
-use crate::functions::{Call, ColumnOf, Implementations, PrivilegedObject, RoleRight};
+use crate::functions::{Call, ColumnOf, DATABASE_ID, Implementations, PrivilegedObject, RoleRight};
 use crate::{SqlError, SqlState, Value};
 
 /// Functions of privileges, by what they are of and how a call names the user and the object.
@@ -179,9 +179,6 @@ const SCHEMA: Kind = Kind {
     },
     has: |asked, call| asked.of(PrivilegedObject::Schema(asked.object), call),
 };
-
-/// The number of the database.
-const DATABASE_ID: u32 = 5;
 
 const DATABASE: Kind = Kind {
     privileges: &["CREATE", "TEMPORARY", "TEMP", "CONNECT"],

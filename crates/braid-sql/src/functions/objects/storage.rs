@@ -1,7 +1,7 @@
 //! How much room relations take on disk. Indexes, views and the system's relations take none.
 
 use super::relations::objects;
-use crate::functions::{Call, Implementations, ObjectNames};
+use crate::functions::{Call, DATABASE_ID, Implementations, ObjectNames};
 use crate::{SqlError, SqlState, Value};
 
 /// Functions of sizes on disk.
@@ -20,6 +20,10 @@ pub const FUNCTIONS: Implementations = &[
             let message = format!("database \"{name}\" does not exist");
             Err(SqlError::new(SqlState::InvalidCatalogName, message))
         }
+    }),
+    ("pg_database_size_oid", |arguments, call| match arguments[0].as_oid() {
+        DATABASE_ID => size(objects(call)?.database_bytes()),
+        _ => Ok(Value::Null),
     }),
     ("pg_tablespace_size_oid", |arguments, call| of_tablespace(arguments[0].as_oid(), call)),
     ("pg_tablespace_size_name", |arguments, call| {
