@@ -12,7 +12,11 @@ use futures::future::try_join_all;
 
 use crate::checksum::checksum;
 use crate::segment::{Segment, as_declared};
+use crate::store_shared::StoreShared;
 use crate::{ChunkMeta, ColumnType, DeletedRows, SegmentPlace, Selection, StoreError, TableDef};
+
+/// Rows up to which values are gathered in place. Those of more rows are gathered on a thread for blocking work.
+const ROWS_INLINE_MAX: usize = 4096;
 
 /// All rows of a chunk that are not deleted.
 pub(crate) async fn read_chunk(
@@ -53,28 +57,51 @@ pub(crate) async fn read_columns(
     try_join_all(columns).await
 }
 
-/// The values of columns, by their places, in some rows of a chunk, by their ascending numbers, deleted or not.
+/// The values of columns, by their places, in some rows of a chunk, by their ascending numbers, deleted or not. The segments stay in memory:
+/// rows are sought one by one where a key leads to them.
 pub(crate) async fn read_rows(
-    device: &dyn Device,
+    shared: &StoreShared,
     def: &Arc<TableDef>,
     chunk: &Arc<ChunkMeta>,
     columns: &[usize],
     rows: &[u32],
 ) -> Result<Vec<ArrayRef>, StoreError> {
     let columns = columns.iter().copied().map(|column| async move {
+        let segment = kept_segment(shared, def, chunk, column).await?;
         let declared = def.columns[column].column_type;
-        if let Some(memory) = chunk.segments[column].memory() {
-            return Ok(as_declared(gather_rows(memory.segment(), rows), declared));
+        if rows.len() <= ROWS_INLINE_MAX {
+            return Ok(as_declared(gather_rows(&segment, rows), declared));
         }
-        let bytes = read_segment(device, chunk, column).await?;
-        let (def, chunk, rows) = (Arc::clone(def), Arc::clone(chunk), rows.to_vec());
-        let gathered = tokio::task::spawn_blocking(move || {
-            let segment = open_checked(&def, &chunk, column, bytes)?;
-            Ok(as_declared(gather_rows(&segment, &rows), declared))
-        });
-        gathered.await.unwrap_or_else(|error| Err(StoreError::Stopped { reason: error.to_string() }))
+        let rows = rows.to_vec();
+        let gathered = tokio::task::spawn_blocking(move || as_declared(gather_rows(&segment, &rows), declared)).await;
+        gathered.map_err(|error| StoreError::Stopped { reason: error.to_string() })
     });
     try_join_all(columns).await
+}
+
+/// The segment of a column, by its place, which stays in memory.
+async fn kept_segment(
+    shared: &StoreShared,
+    def: &Arc<TableDef>,
+    chunk: &Arc<ChunkMeta>,
+    column: usize,
+) -> Result<Arc<Segment>, StoreError> {
+    let stored = &chunk.segments[column];
+    let range = match &stored.place {
+        SegmentPlace::InMemory(memory) => return Ok(Arc::clone(memory.segment())),
+        SegmentPlace::InFile(range) => range,
+    };
+    let id = (chunk.data_file().id(), range.offset, def.columns[column].column_type);
+    if let Some(segment) = shared.search_cache.segment(id) {
+        return Ok(segment);
+    }
+    let bytes = read_segment(shared.device.as_ref(), chunk, column).await?;
+    let (of_def, of_chunk) = (Arc::clone(def), Arc::clone(chunk));
+    let opened = tokio::task::spawn_blocking(move || open_checked(&of_def, &of_chunk, column, bytes)).await;
+    let opened = opened.unwrap_or_else(|error| Err(StoreError::Stopped { reason: error.to_string() }))?;
+    let segment = Arc::new(opened);
+    shared.search_cache.put_segment(id, Arc::clone(&segment), stored.segment_bytes as usize);
+    Ok(segment)
 }
 
 /// The bytes of a segment, without padding, unchecked. Those in memory are not copied.

@@ -17,7 +17,7 @@ use crate::data_directory::DataDirectory;
 use crate::data_file::DataFile;
 use crate::data_file_header::DataFileId;
 use crate::deleted_rows::PRIVATE_CHUNKS;
-use crate::key_index::KeyRunCache;
+use crate::key_index::SearchCache;
 use crate::key_search::KeyTrees;
 use crate::live_snapshots::LiveSnapshots;
 use crate::manifest::NextIds;
@@ -47,7 +47,8 @@ pub(crate) struct StoreShared {
     pub(crate) encode_permits: Arc<Semaphore>,
     pub(crate) row_locks: Arc<RowLocks>,
     pub(crate) live_snapshots: LiveSnapshots,
-    pub(crate) key_runs: KeyRunCache,
+    /// What searches for keys have in memory.
+    pub(crate) search_cache: SearchCache,
     pub(crate) key_trees: KeyTrees,
     /// What evaluates the expressions of indexes.
     pub(crate) key_evaluator: OnceLock<Arc<dyn KeyEvaluator>>,
@@ -78,7 +79,7 @@ impl StoreShared {
             encode_permits: Arc::new(Semaphore::new(encode_threads)),
             row_locks: Arc::default(),
             live_snapshots,
-            key_runs: KeyRunCache::default(),
+            search_cache: SearchCache::default(),
             key_trees: KeyTrees::default(),
             key_evaluator: OnceLock::new(),
         }

@@ -197,7 +197,7 @@ impl SearchedChunk<'_> {
     /// # Errors
     /// What reading the chunk fails with.
     pub async fn run(self, shared: &Arc<StoreShared>, shape: &Arc<KeyShape>) -> Result<Arc<KeyRun>, StoreError> {
-        match shared.key_runs.run(self.run_id(shape)) {
+        match shared.search_cache.run(self.run_id(shape)) {
             Some(run) => Ok(run),
             None => self.new_run(shared, shape, |_| false).await,
         }
@@ -240,7 +240,7 @@ impl SearchedChunk<'_> {
             }
         });
         if self.chunk.row_count >= ROWS_CACHED_MIN {
-            shared.key_runs.put_run(self.run_id(shape), Arc::clone(&run));
+            shared.search_cache.put_run(self.run_id(shape), Arc::clone(&run));
         }
         Ok(run)
     }

@@ -85,7 +85,7 @@ pub(super) async fn tree_matches<P: Fn(ChunkId, u32) -> bool>(
             }
             search.wanted == Wanted::First && !found.is_empty()
         };
-        tree.find(&search.shared.key_runs, &mut cursor, key, take).await?;
+        tree.find(&search.shared.search_cache, &mut cursor, key, take).await?;
         if search.wanted == Wanted::First && !found.is_empty() {
             break;
         }

@@ -205,7 +205,7 @@ impl WriteSet {
                 let place = order.len() as u64;
                 order.insert(RowId { chunk, row: *row }, place);
             });
-            parts.push(read_rows(self.shared.device.as_ref(), &version.def, chunk_meta, columns, &numbers).await?);
+            parts.push(read_rows(&self.shared, &version.def, chunk_meta, columns, &numbers).await?);
         }
         let places = rows.iter().map(|row| order[row]).collect::<UInt64Array>();
         let of_column = |at: usize| {

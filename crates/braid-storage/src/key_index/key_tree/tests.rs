@@ -15,7 +15,7 @@ use super::tree_page::PAGE_BYTES;
 use super::*;
 use crate::ColumnType;
 use crate::data_directory::DataDirectory;
-use crate::key_index::{KeyNulls, KeyRun, KeyRunCache, KeyShape};
+use crate::key_index::{KeyNulls, KeyRun, KeyShape, SearchCache};
 
 type Entry = (Vec<u8>, u32, u32);
 
@@ -88,7 +88,7 @@ fn whole(tree: &Arc<KeyTree>) -> KeySource {
 
 fn found(
     tree: &KeyTree,
-    cache: &KeyRunCache,
+    cache: &SearchCache,
     cursor: &mut LeafCursor,
     key: &[u8],
 ) -> Result<BTreeSet<(u32, u32)>, TreeError> {
@@ -111,7 +111,7 @@ fn check(tree: &Arc<KeyTree>, mut expected: Vec<Entry>, others: &KeyRun) {
     all.sort();
     assert_eq!(all, expected);
     assert_eq!(tree.key_count() as usize, expected.len());
-    let (cache, mut cursor) = (KeyRunCache::default(), LeafCursor::default());
+    let (cache, mut cursor) = (SearchCache::default(), LeafCursor::default());
     for of_key in expected.chunk_by(|a, b| a.0 == b.0) {
         let places: BTreeSet<(u32, u32)> = of_key.iter().map(|(_, chunk, row)| (*chunk, *row)).collect();
         assert_eq!(found(tree, &cache, &mut cursor, &of_key[0].0).unwrap(), places);
@@ -165,7 +165,7 @@ fn a_damaged_tree_is_found_or_answers_the_same() {
     let bytes = fs::read(tree.path()).unwrap();
     let keys: Vec<&[u8]> = run.keys().step_by(97).collect();
     let answers = |tree: &KeyTree| -> Result<Vec<_>, TreeError> {
-        let (cache, mut cursor) = (KeyRunCache::default(), LeafCursor::default());
+        let (cache, mut cursor) = (SearchCache::default(), LeafCursor::default());
         keys.iter().map(|key| found(tree, &cache, &mut cursor, key)).collect()
     };
     let expected = answers(&tree).unwrap();

@@ -20,7 +20,7 @@ use crate::checksum::checksum;
 use crate::data_directory::DataDirectory;
 use crate::key_index::key_columns::ShapeId;
 use crate::key_index::key_filter::KeyFilter;
-use crate::key_index::key_run_cache::KeyRunCache;
+use crate::key_index::search_cache::SearchCache;
 
 /// Identity of a tree within its data directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -179,7 +179,7 @@ impl KeyTree {
     /// For pages that cannot be read.
     pub async fn find(
         &self,
-        cache: &KeyRunCache,
+        cache: &SearchCache,
         cursor: &mut LeafCursor,
         key: &[u8],
         mut is_enough: impl FnMut(TreePlace) -> bool,
@@ -209,7 +209,7 @@ impl KeyTree {
     }
 
     /// The first leaf that may have a key.
-    async fn leaf_of(&self, cache: &KeyRunCache, key: &[u8]) -> Result<(u32, TreePage), TreeError> {
+    async fn leaf_of(&self, cache: &SearchCache, key: &[u8]) -> Result<(u32, TreePage), TreeError> {
         let mut number = self.header.root;
         let mut page = self.page(cache, number).await?;
         while !page.is_leaf() {
@@ -223,7 +223,7 @@ impl KeyTree {
         self.checked_leaf(number, page).map(|page| (number, page))
     }
 
-    async fn leaf(&self, cache: &KeyRunCache, number: u32) -> Result<TreePage, TreeError> {
+    async fn leaf(&self, cache: &SearchCache, number: u32) -> Result<TreePage, TreeError> {
         let page = self.page(cache, number).await?;
         self.checked_leaf(number, page)
     }
@@ -236,7 +236,7 @@ impl KeyTree {
         }
     }
 
-    async fn page(&self, cache: &KeyRunCache, number: u32) -> Result<TreePage, TreeError> {
+    async fn page(&self, cache: &SearchCache, number: u32) -> Result<TreePage, TreeError> {
         if let Some(page) = cache.page(self.file.id, number) {
             return Ok(page);
         }

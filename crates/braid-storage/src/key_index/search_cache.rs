@@ -1,4 +1,5 @@
-//! The runs of chunks and the pages of key trees that are in memory: those used last, up to a budget.
+//! What searches for keys have in memory: the runs of chunks, the pages of key trees, and the segments of rows that were found. Those used last
+//! are kept, up to a budget.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,6 +10,8 @@ use parking_lot::Mutex;
 use super::key_columns::ShapeId;
 use super::key_run::KeyRun;
 use super::key_tree::{KeyTreeId, PAGE_BYTES, TreePage};
+use crate::data_file_header::DataFileId;
+use crate::{ColumnType, Segment};
 
 /// Bytes of all that is kept: the runs of 30 million integers.
 const BUDGET_BYTES: usize = 512 << 20;
@@ -19,22 +22,27 @@ const ENTRY_BYTES: usize = 256;
 /// A run of a chunk.
 type RunId = (TableId, ChunkId, ShapeId);
 
-/// What an entry is.
+/// A segment: its file, its offset there, and the type that its column is declared with.
+type SegmentId = (DataFileId, u64, ColumnType);
+
+/// What an entry is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum EntryId {
     Run(RunId),
     Page(KeyTreeId, u32),
+    Segment(SegmentId),
 }
 
 #[derive(Clone, Debug)]
 enum Content {
     Run(Arc<KeyRun>),
     Page(TreePage),
+    Segment(Arc<Segment>, usize),
 }
 
-/// The runs and pages in memory.
+/// The runs, pages and segments in memory.
 #[derive(Debug, Default)]
-pub(crate) struct KeyRunCache {
+pub(crate) struct SearchCache {
     state: Mutex<State>,
 }
 
@@ -57,11 +65,12 @@ impl Cached {
             + match &self.content {
                 Content::Run(run) => run.memory_bytes(),
                 Content::Page(_) => PAGE_BYTES,
+                Content::Segment(_, bytes) => *bytes,
             }
     }
 }
 
-impl KeyRunCache {
+impl SearchCache {
     /// A run, if it is in memory.
     pub fn run(&self, id: RunId) -> Option<Arc<KeyRun>> {
         match self.state.lock().get(EntryId::Run(id)) {
@@ -76,6 +85,19 @@ impl KeyRunCache {
             Some(Content::Page(page)) => Some(page),
             _ => None,
         }
+    }
+
+    /// A segment, if it is in memory.
+    pub fn segment(&self, id: SegmentId) -> Option<Arc<Segment>> {
+        match self.state.lock().get(EntryId::Segment(id)) {
+            Some(Content::Segment(segment, _)) => Some(segment),
+            _ => None,
+        }
+    }
+
+    /// Keeps a segment of this many bytes, in the place of what was not used for longest.
+    pub fn put_segment(&self, id: SegmentId, segment: Arc<Segment>, bytes: usize) {
+        self.state.lock().put(EntryId::Segment(id), Content::Segment(segment, bytes));
     }
 
     /// Keeps a run, in the place of what was not used for longest.
