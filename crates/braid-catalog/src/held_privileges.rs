@@ -31,6 +31,11 @@ pub(crate) fn held(
         PrivilegedObject::Database => held.objects.granted(role, AccessObject::Database),
         PrivilegedObject::Type(id) => held.on_type(id)?,
         PrivilegedObject::Function(id) => held.on_function(id)?,
+        PrivilegedObject::Parameter => {
+            let is_superuser = held.roles().is_superuser(role);
+            let all = if is_superuser { vec!["SET", "ALTER SYSTEM"] } else { Vec::new() };
+            return Some(HeldPrivileges { privileges: all.clone(), grantable: all });
+        }
     };
     let words = |privileges: Privileges| privileges.each().map(word_of_privilege).collect();
     Some(HeldPrivileges { privileges: words(granted.privileges), grantable: words(granted.grantable) })

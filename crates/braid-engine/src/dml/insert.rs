@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use arrow::record_batch::RecordBatch;
 use braid_sql::SqlType;
+use braid_sql::pg_catalog::TypeId;
 use braid_sql::syntax::plain_values;
 use braid_storage::TableDef;
 use sqlparser::ast::{Ident, Insert, ObjectName, ObjectNamePart, Query, SetExpr, TableObject, With};
@@ -99,10 +100,12 @@ pub(super) async fn add(
     changes: &mut Changes,
 ) -> Result<Changed, EngineError> {
     let Part { context, statement, parameters, tables } = part;
-    if insert.on.is_some() {
-        return Err(EngineError::unsupported("ON CONFLICT beside other parts of its statement is not supported"));
-    }
     let target = Target::of(context, statement, with, insert)?;
+    if let Some(conflicts) = Conflicts::of(context, (with, insert), &target.def)? {
+        context.settle_writes().await?;
+        let proposed = target.proposed(part).await?;
+        return conflicts.add(part, &proposed, target.returning.as_ref(), changes).await;
+    }
     let mut appender = context.append(&target.def);
     let (mut returned, mut count) = (None, 0);
     if let Some(batch) = target.plain_rows(context, statement, parameters)? {
@@ -144,13 +147,19 @@ pub(super) async fn describe(
     declared: &[Option<SqlType>],
 ) -> Result<DescribedPart, EngineError> {
     let target = Target::of(context, statement, with, insert)?;
-    let stored_in = target.stored_in_part(tables)?;
-    let query = match (&stored_in, &target.returning) {
-        (Some(stored_in), _) => PartQuery::Stored(stored_in),
-        (None, Some(list)) => PartQuery::Listed(list),
-        (None, None) => return Ok(DescribedPart { parameter_types: Vec::new(), rows: None }),
-    };
-    front_end::describe_part(context, statement, query, tables, declared).await
+    let described = target.describe_part((context, statement), tables, declared).await?;
+    let mut described = described.unwrap_or(DescribedPart { parameter_types: Vec::new(), rows: None });
+    if let Some(conflicts) = Conflicts::of(context, (with, insert), &target.def)? {
+        let mut types = declared.to_vec();
+        note_types(&mut types, &described);
+        let part = Part { context, statement, parameters: &BoundParameters::none(), tables };
+        if let Some(update) = conflicts.describe(part, &types).await? {
+            note_types(&mut types, &update);
+        }
+        described.parameter_types =
+            types.into_iter().map(|known| known.unwrap_or(SqlType::of(TypeId::UNKNOWN))).collect();
+    }
+    Ok(described)
 }
 
 /// The types of an INSERT's parameters, which are those of their columns, and the columns of RETURNING.
@@ -225,6 +234,22 @@ impl<'a> Target<'a> {
         Ok(proposed)
     }
 
+    /// What is known of its rows and of RETURNING; `None` if no query makes either.
+    async fn describe_part(
+        &self,
+        (context, statement): (&StatementContext, &Statement),
+        tables: &StatementTables,
+        declared: &[Option<SqlType>],
+    ) -> Result<Option<DescribedPart>, EngineError> {
+        let stored_in = self.stored_in_part(tables)?;
+        let query = match (&stored_in, &self.returning) {
+            (Some(stored_in), _) => PartQuery::Stored(stored_in),
+            (None, Some(list)) => PartQuery::Listed(list),
+            (None, None) => return Ok(None),
+        };
+        front_end::describe_part(context, statement, query, tables, declared).await.map(Some)
+    }
+
     /// The types of the parameters of an INSERT with ON CONFLICT, and the columns of RETURNING.
     async fn prepare_conflicts(
         &self,
@@ -236,18 +261,7 @@ impl<'a> Target<'a> {
         let mut types: Vec<Option<SqlType>> = declared_types(declared, &StatementFacts::of(context))?;
         let tables = StatementTables::of(context.snapshot());
         let mut shown = None;
-        let described = match (self.stored_in_part(&tables)?, &self.returning) {
-            (Some(stored_in), _) => {
-                let query = PartQuery::Stored(&stored_in);
-                Some(front_end::describe_part(context, statement, query, &tables, &types).await?)
-            }
-            (None, Some(list)) => {
-                let query = PartQuery::Listed(list);
-                Some(front_end::describe_part(context, statement, query, &tables, &types).await?)
-            }
-            (None, None) => None,
-        };
-        if let Some(described) = described {
+        if let Some(described) = self.describe_part((context, statement), &tables, &types).await? {
             note_types(&mut types, &described);
             shown = described.rows.map(|(_, schema)| schema);
         }

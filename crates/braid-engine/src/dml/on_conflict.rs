@@ -126,21 +126,13 @@ impl Conflicts {
         proposed: &[RecordBatch],
         returning: Option<&Arc<ReturningList>>,
     ) -> Result<Changed, EngineError> {
-        let Part { context, statement, parameters, tables } = part;
+        let context = part.context;
         for _ in 0..ATTEMPTS_MAX {
-            let mut returned = match returning {
-                Some(list) => Some(ReturnedQuery::planned(context, statement, list, (tables, parameters)).await?),
-                None => None,
-            };
             let mut changes = Changes::default();
-            let count = self.attempt(part, proposed, &mut changes, returned.as_mut()).await?;
-            let returned = match returned {
-                Some(list) => Some(list.run(context).await?),
-                None => None,
-            };
+            let changed = self.add(part, proposed, returning, &mut changes).await?;
             if changes.make(context).await? {
                 context.release_locks();
-                return Ok(Changed { count, returned });
+                return Ok(changed);
             }
             if context.has_fixed_snapshot() {
                 break;
@@ -148,6 +140,27 @@ impl Conflicts {
             context.settle_writes().await?;
         }
         Err(concurrent_update())
+    }
+
+    /// Adds these rows, and changes of rows that have their keys, to the changes of their statement.
+    pub async fn add(
+        &self,
+        part: Part<'_>,
+        proposed: &[RecordBatch],
+        returning: Option<&Arc<ReturningList>>,
+        changes: &mut Changes,
+    ) -> Result<Changed, EngineError> {
+        let Part { context, statement, parameters, tables } = part;
+        let mut returned = match returning {
+            Some(list) => Some(ReturnedQuery::planned(context, statement, list, (tables, parameters)).await?),
+            None => None,
+        };
+        let count = self.attempt(part, proposed, changes, returned.as_mut()).await?;
+        let returned = match returned {
+            Some(list) => Some(list.run(context).await?),
+            None => None,
+        };
+        Ok(Changed { count, returned })
     }
 
     async fn attempt(

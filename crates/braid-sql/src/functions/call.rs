@@ -219,6 +219,8 @@ pub enum PrivilegedObject<'a> {
     Type(u32),
     /// A function.
     Function(u32),
+    /// Any setting: there are no grants on them.
+    Parameter,
 }
 
 /// A column of a relation.

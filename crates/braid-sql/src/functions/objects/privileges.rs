@@ -73,6 +73,9 @@ pub const FUNCTIONS: Implementations = functions! {
     "has_function_privilege_id_id" of FUNCTION,
     "has_function_privilege_name" of FUNCTION,
     "has_function_privilege_id" of FUNCTION,
+    "has_parameter_privilege_name_name" of PARAMETER,
+    "has_parameter_privilege_id_name" of PARAMETER,
+    "has_parameter_privilege_name" of PARAMETER,
     "pg_has_role_name_name" of ROLE,
     "pg_has_role_name_id" of ROLE,
     "pg_has_role_id_name" of ROLE,
@@ -211,6 +214,15 @@ const FUNCTION: Kind = Kind {
     object_arguments: 1,
     number_of: |name, _| regprocedure(name).map(|number| number.as_oid()),
     has: |asked, call| asked.of(PrivilegedObject::Function(asked.object), call),
+};
+
+/// Only superusers have them, on any name.
+const PARAMETER: Kind = Kind {
+    privileges: &["SET", "ALTER SYSTEM"],
+    options: GRANT,
+    object_arguments: 1,
+    number_of: |_, _| Ok(0),
+    has: |asked, call| asked.of(PrivilegedObject::Parameter, call),
 };
 
 /// Roles that do not exist have no members but superusers.
