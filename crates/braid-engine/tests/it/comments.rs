@@ -43,7 +43,7 @@ async fn comments_survive_a_restart() {
     db.run("alter table t rename to u;; alter table u drop column a;; drop table dropped").await;
     let expected = "_mood|0|the type _mood\nc|0|the constraint c on t\nmood|0|the type mood\npublic|0|the schema public\n\
         q|0|the sequence q\ns|0|the schema s\nu|0|the table t\nu|2|the column t.b\nv|1|the column v.x";
-    let shared = "pg_authid|10|the role alice\npg_database|5|the database braid";
+    let shared = "pg_authid|10|the role alice\npg_database|1073741823|the database braid";
     assert_eq!((db.run(ALL).await.as_str(), db.run(SHARED).await.as_str()), (expected, shared));
     // From the log, then from the manifest that opening has written.
     let db = db.reopened().await.reopened().await;
@@ -55,7 +55,7 @@ async fn comments_survive_a_restart() {
     assert_eq!(db.run(ALL).await, expected);
     let db = db.reopened().await;
     assert_eq!(db.run(ALL).await, expected);
-    assert_eq!(db.run(SHARED).await, "pg_database|5|the database braid");
+    assert_eq!(db.run(SHARED).await, "pg_database|1073741823|the database braid");
     assert_eq!(db.run("select obj_description('public'::regnamespace, 'pg_namespace')").await, "NULL");
 }
 
