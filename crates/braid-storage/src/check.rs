@@ -9,7 +9,7 @@
 //! chunks; the other checks do not use the trees that are there. Data files that nothing names are listed. So a flipped bit shows wherever it is.
 //!
 //! The check goes on after a fault, works on one snapshot while the database is in use, keeps a bounded number of
-//! segments in memory, and changes nothing. Dropping its future stops it.
+//! segments in memory, and changes nothing but for temporary [key trees](crate::key_index). Dropping its future stops it.
 
 mod bounds;
 mod report;

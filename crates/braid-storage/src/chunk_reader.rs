@@ -100,7 +100,7 @@ async fn kept_segment(
     let opened = tokio::task::spawn_blocking(move || open_checked(&of_def, &of_chunk, column, bytes)).await;
     let opened = opened.unwrap_or_else(|error| Err(StoreError::Stopped { reason: error.to_string() }))?;
     let segment = Arc::new(opened);
-    shared.search_cache.put_segment(id, Arc::clone(&segment), stored.segment_bytes as usize);
+    shared.search_cache.put_segment(id, Arc::clone(&segment), range.stored_bytes as usize);
     Ok(segment)
 }
 

@@ -7,8 +7,8 @@
 use std::sync::{Arc, OnceLock};
 
 use arrow::array::{
-    ArrayRef, AsArray, BinaryViewArray, BooleanArray, Date32Array, Decimal128Array, Float64Array, Int64Array,
-    StringViewArray, Time64MicrosecondArray, TimestampMicrosecondArray,
+    ArrayRef, AsArray, BinaryViewArray, BooleanArray, Date32Array, Decimal128Array, FixedSizeBinaryArray, Float64Array,
+    Int64Array, StringViewArray, TimestampMicrosecondArray,
 };
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Decimal128Type, Float64Type, Int64Type};
@@ -135,26 +135,43 @@ impl KeyShape {
     }
 }
 
-/// A hash of the keys of some values of each type. Other versions of Arrow may encode rows in another way: then this is another number.
+/// Raised when values make other keys, or rows are left out of runs for other reasons: trees of earlier versions are not taken over then.
+const KEYS_VERSION: u32 = 1;
+
+/// A hash of the keys of some values of each kind of type. Other versions of Arrow may encode rows in another way: then this is another number.
 fn encoding_hash() -> u128 {
     static HASH: OnceLock<u128> = OnceLock::new();
     *HASH.get_or_init(|| {
-        let texts = [Some(""), Some("a"), Some("longer than the eight bytes of the first block of a text"), None];
-        let sample: [ArrayRef; 9] = [
-            Arc::new(Int64Array::from(vec![Some(i64::MIN), Some(-1), Some(258), None])),
-            Arc::new(Float64Array::from(vec![Some(f64::NAN), Some(-0.5), Some(0.0), None])),
-            Arc::new(Decimal128Array::from(vec![Some(i128::MIN), Some(-1), Some(258), None])),
-            Arc::new(StringViewArray::from_iter(texts)),
-            Arc::new(BinaryViewArray::from_iter(texts)),
-            Arc::new(BooleanArray::from(vec![Some(false), Some(true), Some(true), None])),
-            Arc::new(Date32Array::from(vec![Some(i32::MIN), Some(-1), Some(258), None])),
-            Arc::new(TimestampMicrosecondArray::from(vec![Some(i64::MIN), Some(-1), Some(258), None])),
-            Arc::new(Time64MicrosecondArray::from(vec![Some(0), Some(1), Some(258), None])),
+        let texts = [Some("\0"), Some("a  "), Some("longer than the eight bytes of the first block of a text"), None];
+        let integers = [Some(i64::MIN), Some(-1), Some(258), None];
+        let narrow = [&[NUMERIC_TAG, 2, 0][..], &150_i128.to_le_bytes()].concat();
+        let numerics = [Some(&narrow[..]), Some(&[7, 3, 0, 0, 0, b'N', b'a', b'N'][..]), None, None];
+        let uuids = [Some([0; 16]), Some([255; 16]), Some(258_u128.to_be_bytes()), None];
+        let uuids = FixedSizeBinaryArray::try_from_sparse_iter_with_size(uuids.into_iter(), 16);
+        let decimals = Decimal128Array::from(vec![Some(i128::MIN), Some(-1), Some(258), None]);
+        let sample: [(ColumnType, ArrayRef); 11] = [
+            (ColumnType::BigInt, Arc::new(Int64Array::from(integers.to_vec()))),
+            (ColumnType::Double, Arc::new(Float64Array::from(vec![Some(f64::NAN), Some(-0.0), Some(0.5), None]))),
+            (ColumnType::Numeric { precision: 38, scale: 2 }, Arc::new(decimals)),
+            (
+                ColumnType::Encoded { type_oid: NUMERIC_OID, modifier: -1 },
+                Arc::new(BinaryViewArray::from_iter(numerics)),
+            ),
+            (ColumnType::Text, Arc::new(StringViewArray::from_iter(texts))),
+            (ColumnType::Char(9), Arc::new(StringViewArray::from_iter(texts))),
+            (ColumnType::Bytea, Arc::new(BinaryViewArray::from_iter(texts))),
+            (ColumnType::Boolean, Arc::new(BooleanArray::from(vec![Some(false), Some(true), Some(true), None]))),
+            (ColumnType::Date, Arc::new(Date32Array::from(vec![Some(i32::MIN), Some(-1), Some(258), None]))),
+            (ColumnType::Timestamp, Arc::new(TimestampMicrosecondArray::from(integers.to_vec()))),
+            (ColumnType::Uuid, Arc::new(uuids.expect("uuids have 16 bytes"))),
         ];
-        let fields = sample.iter().map(|array| SortField::new(array.data_type().clone())).collect();
+        let columns: Vec<ArrayRef> =
+            sample.iter().map(|(column_type, array)| comparable(array, *column_type)).collect();
+        let fields = columns.iter().map(|array| SortField::new(array.data_type().clone())).collect();
         let converter = RowConverter::new(fields).expect("the types have a row format");
-        let rows = converter.convert_columns(&sample).expect("the columns are of the converter's types");
-        xxh3_128(&rows.iter().flat_map(|row| row.as_ref().to_vec()).collect::<Vec<u8>>())
+        let rows = converter.convert_columns(&columns).expect("the columns are of the converter's types");
+        let keys = rows.iter().flat_map(|row| row.as_ref().to_vec());
+        xxh3_128(&KEYS_VERSION.to_le_bytes().into_iter().chain(keys).collect::<Vec<u8>>())
     })
 }
 

@@ -50,17 +50,18 @@ impl KeyFilter {
         self.blocks[at].iter().zip(bits).all(|(word, bit)| word & bit != 0)
     }
 
-    /// The words of its blocks, in order.
-    pub(super) fn to_bytes(&self) -> Vec<u8> {
-        self.blocks.iter().flatten().flat_map(|word| word.to_le_bytes()).collect()
+    /// The words of its blocks, in order, in parts of at most so many bytes.
+    pub(super) fn parts(&self, bytes_max: usize) -> impl Iterator<Item = Vec<u8>> {
+        let bytes_of = |blocks: &[Block]| blocks.iter().flatten().flat_map(|word| word.to_le_bytes()).collect();
+        self.blocks.chunks(bytes_max / BLOCK_BYTES).map(bytes_of)
     }
 
-    /// The filter of these bytes, which are whole blocks.
-    pub(super) fn from_bytes(bytes: &[u8]) -> Self {
-        assert!(bytes.len().is_multiple_of(BLOCK_BYTES), "a filter is of whole blocks");
+    /// Adds the blocks of a part, which are whole, to a filter that is read.
+    pub(super) fn push_part(&mut self, part: &[u8]) {
+        assert!(part.len().is_multiple_of(BLOCK_BYTES), "a filter is of whole blocks");
         let word = |bytes: &[u8]| u32::from_le_bytes(bytes.try_into().expect("a word has four bytes"));
         let block = |bytes: &[u8]| -> Block { std::array::from_fn(|at| word(&bytes[4 * at..4 * at + 4])) };
-        Self { blocks: bytes.chunks_exact(BLOCK_BYTES).map(block).collect() }
+        self.blocks.extend(part.chunks_exact(BLOCK_BYTES).map(block));
     }
 }
 

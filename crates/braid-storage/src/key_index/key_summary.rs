@@ -85,6 +85,11 @@ impl ChunkKeys {
         known.push((shape, KnownRun::Tree(share)));
     }
 
+    /// Forgets what is known of the runs of a shape.
+    pub(crate) fn forget(&self, shape: ShapeId) {
+        self.known.lock().retain(|(of, _)| *of != shape);
+    }
+
     /// Forgets a tree that cannot be read.
     pub(crate) fn forget_tree(&self, tree: &Arc<KeyTree>) {
         let is_of_tree = |run: &KnownRun| matches!(run, KnownRun::Tree(share) if Arc::ptr_eq(&share.tree, tree));

@@ -13,8 +13,7 @@ pub(super) fn index_shapes(catalog: &Catalog, def: &TableDef) -> Vec<Arc<KeyShap
     let of_columns = |columns: &[_]| shape_of_columns(def, columns, KeyNulls::Distinct);
     let mut shapes: Vec<KeyShape> = def.unique_keys().map(|key| shape_of(def, key)).collect();
     shapes.extend(def.foreign_keys.iter().map(|key| of_columns(&key.columns)));
-    let referring = catalog.tables().flat_map(|version| &version.def.foreign_keys);
-    shapes.extend(referring.filter(|key| key.referenced == def.id).map(|key| of_columns(&key.key)));
+    shapes.extend(catalog.references_to(def.id).iter().map(|reference| of_columns(&reference.key.key)));
     shapes.sort_by_key(KeyShape::id);
     shapes.dedup_by_key(|shape| shape.id());
     shapes.into_iter().map(Arc::new).collect()
@@ -32,6 +31,8 @@ pub(super) fn mark_of(shape: &KeyShape, chunk: &ChunkMeta) -> Option<ChunkMark> 
                 is_in_file = true;
                 bytes.extend_from_slice(&range.offset.to_le_bytes());
                 bytes.extend_from_slice(&segment.checksum.to_le_bytes());
+                // Numerics are integers in the segment; their scale is beside it.
+                bytes.push(segment.scale.unwrap_or(u8::MAX));
             }
             // Missing values, which the shape tells.
             SegmentPlace::InMemory(_) => bytes.extend_from_slice(&u64::MAX.to_le_bytes()),

@@ -77,6 +77,9 @@ pub(crate) enum Indexed {
     Now,
 }
 
+/// Trees that cannot be read back after which a call merges no more: the disk is at fault.
+const DAMAGED_MAX: u32 = 2;
+
 /// Merges the runs of these chunks until the policy has enough, tier by tier. Those of chunks in memory are left out.
 ///
 /// # Errors
@@ -88,7 +91,8 @@ pub(crate) async fn merge_runs<'a>(
     indexed: Indexed,
 ) -> Result<(), StoreError> {
     let chunks: Vec<_> = chunks.filter(|searched| mark_of(shape, searched.chunk).is_some()).collect();
-    loop {
+    let mut damaged = 0;
+    while damaged < DAMAGED_MAX {
         let runs = mergeable(shape, chunks.iter().copied());
         let sizes: Vec<RunSize> = runs.iter().map(Mergeable::size).collect();
         let Some(chosen) = choose(&sizes) else { return Ok(()) };
@@ -96,8 +100,24 @@ pub(crate) async fn merge_runs<'a>(
         if chosen.iter().map(|run| run.chunk_count()).sum::<usize>() > CHUNKS_MAX {
             return Ok(());
         }
-        merge(shared, shape, &chosen, indexed).await?;
+        damaged += u32::from(merge(shared, shape, &chosen, indexed).await? == Merged::Damaged);
     }
+    Ok(())
+}
+
+/// What became of a merge.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Merged {
+    Whole,
+    /// A tree could not be read, and is forgotten.
+    Damaged,
+}
+
+/// Forgets a tree that cannot be read: its chunks are indexed again.
+pub(super) fn forget_tree<'a>(tree: &Arc<KeyTree>, error: &TreeError, readers: impl Iterator<Item = &'a ChunkKeys>) {
+    tracing::warn!(%error, file = %tree.path().display(), "a key tree cannot be read; its keys are indexed again");
+    tree.doom();
+    readers.for_each(|reader| reader.forget_tree(tree));
 }
 
 /// A tree in the making.
@@ -115,7 +135,7 @@ async fn merge(
     shape: &Arc<KeyShape>,
     runs: &[&Mergeable<'_>],
     indexed: Indexed,
-) -> Result<(), StoreError> {
+) -> Result<Merged, StoreError> {
     let mut merge = Merge::default();
     for run in runs {
         if merge.run_bytes > RUN_BYTES_MAX && merge.sources.len() >= 2 {
@@ -135,17 +155,20 @@ async fn merge(
                 reader.put_tree(shape.id(), TreeShare { tree: Arc::clone(&tree), chunk_at });
             }
             replaced.iter().for_each(|tree| tree.doom());
-            Ok(())
+            Ok(Merged::Whole)
         }
         Err(MergeError::Source(tree, error)) => {
-            tracing::warn!(%error, file = %tree.path().display(), "a key tree cannot be read; its keys are indexed again");
-            tree.doom();
-            readers.iter().for_each(|reader| reader.forget_tree(&tree));
-            Ok(())
+            forget_tree(&tree, &error, readers.iter().map(Arc::as_ref));
+            Ok(Merged::Damaged)
         }
         Err(MergeError::Target(TreeError::Io(error))) => Err(StoreError::io(shared.directory.path(), error)),
         Err(MergeError::Target(error)) => Err(StoreError::Stopped { reason: error.to_string() }),
+        Err(MergeError::Stopped) => Err(stopped()),
     }
+}
+
+fn stopped() -> StoreError {
+    StoreError::Stopped { reason: "nobody waits for the keys any more".to_owned() }
 }
 
 fn tree_of(source: &KeySource) -> Option<Arc<KeyTree>> {
@@ -188,13 +211,27 @@ impl Merge {
     }
 }
 
-/// Writes a tree on a thread for blocking work, which stops when the future is dropped.
 async fn write(
     shared: &Arc<StoreShared>,
     shape: &Arc<KeyShape>,
     chunks: Vec<TreeChunk>,
     sources: Vec<KeySource>,
 ) -> Result<Result<KeyTree, MergeError>, StoreError> {
+    let (shared, shape) = (Arc::clone(shared), shape.id());
+    let id = shared.key_trees.next_id();
+    while_awaited(move |is_stopped| {
+        write_tree(&shared.directory, &shared.device, id, shape, chunks, sources, is_stopped)
+    })
+    .await
+}
+
+/// Works on a thread for blocking work, which is told to stop when the future is dropped.
+///
+/// # Errors
+/// If the work panics.
+pub(super) async fn while_awaited<T: Send + 'static>(
+    work: impl FnOnce(Arc<AtomicBool>) -> T + Send + 'static,
+) -> Result<T, StoreError> {
     struct StopOnDrop(Arc<AtomicBool>);
     impl Drop for StopOnDrop {
         fn drop(&mut self) {
@@ -203,12 +240,8 @@ async fn write(
     }
     let stop = StopOnDrop(Arc::default());
     let is_stopped = Arc::clone(&stop.0);
-    let (shared, shape) = (Arc::clone(shared), shape.id());
-    let id = shared.key_trees.next_id();
-    let written = tokio::task::spawn_blocking(move || {
-        write_tree(&shared.directory, &shared.device, id, shape, chunks, sources, &is_stopped)
-    });
-    written.await.map_err(|error| StoreError::Stopped { reason: error.to_string() })
+    let worked = tokio::task::spawn_blocking(move || work(is_stopped)).await;
+    worked.map_err(|error| StoreError::Stopped { reason: error.to_string() })
 }
 
 /// What keys of these chunks come from, with the deleted rows of each chunk, by the numbers that it gets.

@@ -27,18 +27,18 @@ impl RunSize {
     }
 
     fn is_worn(self) -> bool {
-        self.live > 0 && 2 * self.live < self.keys
+        2 * self.live < self.keys
     }
 }
 
-/// The places of runs that are merged next, in their order: of the lowest tier that has enough; `None` if there are none. Runs without keys
-/// of chunks that are left are none.
+/// The places of runs that are merged next, in their order: of the lowest tier that has enough; `None` if there are none. Each run has a
+/// chunk that is left, which may have no keys.
 pub(super) fn choose(runs: &[RunSize]) -> Option<Vec<usize>> {
-    let live = || runs.iter().enumerate().filter(|(_, run)| run.live > 0);
-    let tier_max = live().map(|(_, run)| run.tier()).max()?;
-    let of_tier = |tier: u32| live().filter(move |(_, run)| run.tier() == tier).map(|(at, _)| at).take(FAN_IN);
+    let all = || runs.iter().enumerate();
+    let tier_max = runs.iter().map(|run| run.tier()).max()?;
+    let of_tier = |tier: u32| all().filter(move |(_, run)| run.tier() == tier).map(|(at, _)| at).take(FAN_IN);
     let full = (0..=tier_max).map(|tier| of_tier(tier).collect::<Vec<_>>()).find(|runs| runs.len() == FAN_IN);
-    full.or_else(|| live().find(|(_, run)| run.is_worn()).map(|(at, _)| vec![at]))
+    full.or_else(|| all().find(|(_, run)| run.is_worn()).map(|(at, _)| vec![at]))
 }
 
 #[cfg(test)]
@@ -60,7 +60,8 @@ mod tests {
         assert_eq!(choose(&mixed), None);
         let mixed: Vec<RunSize> = (0..16).map(|at| run(if at % 2 == 0 { 8 * CHUNK } else { 10 })).collect();
         assert_eq!(choose(&mixed), Some((0..8).map(|at| 2 * at + 1).collect()));
-        assert_eq!(choose(&[RunSize { live: 0, keys: CHUNK }; 9]), None);
+        assert_eq!(choose(&[RunSize { live: 0, keys: 0 }; 7]), None);
+        assert_eq!(choose(&[RunSize { live: 0, keys: 0 }; 8]), Some((0..8).collect()));
     }
 
     #[test]
@@ -68,6 +69,7 @@ mod tests {
         let worn = RunSize { live: 3 * CHUNK, keys: 8 * CHUNK };
         assert_eq!(choose(&[run(CHUNK), worn]), Some(vec![1]));
         assert_eq!(choose(&[run(CHUNK), RunSize { live: 4 * CHUNK, ..worn }]), None);
+        assert_eq!(choose(&[RunSize { live: 0, ..worn }]), Some(vec![0]));
     }
 
     #[test]

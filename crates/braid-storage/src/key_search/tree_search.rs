@@ -8,6 +8,7 @@ use std::sync::Arc;
 use braid_base::ChunkId;
 
 use super::chunk_search::{KeyMatch, Search, SearchedChunk, Wanted};
+use super::run_merging::forget_tree;
 use crate::ChunkMeta;
 use crate::key_index::{KeyShape, KeyTree, KnownRun, LeafCursor, TreeError, TreePlace, TreeShare};
 
@@ -48,9 +49,7 @@ impl<'a> SearchedTree<'a> {
 
     /// Forgets the tree, which cannot be read: its chunks are indexed again.
     pub fn forget(&self, error: &TreeError) {
-        tracing::warn!(%error, file = %self.tree.path().display(), "a key tree cannot be read; its keys are indexed again");
-        self.tree.doom();
-        self.chunks().for_each(|searched| searched.chunk.keys.forget_tree(&self.tree));
+        forget_tree(&self.tree, error, self.chunks().map(|searched| &*searched.chunk.keys));
     }
 
     fn chunk(&self, place: TreePlace) -> Option<&'a Arc<ChunkMeta>> {

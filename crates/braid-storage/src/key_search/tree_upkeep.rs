@@ -3,10 +3,11 @@
 //! A tree is kept as long as a chunk of the newest state is in it. When the database opens, trees of chunks that are there are taken over. So
 //! the first search after a start reads no columns.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use braid_base::TableId;
 use braid_io::Device;
 use futures::future::BoxFuture;
 use parking_lot::Mutex;
@@ -33,7 +34,13 @@ struct Kept {
     trees: HashMap<KeyTreeId, Arc<KeyTree>>,
     /// The state, and the chunks indexed, at the last look.
     seen: Option<(u64, u64)>,
+    /// Keys that tables do not have, with the number of looks that have found them.
+    strange: HashMap<(TableId, ShapeId), u32>,
 }
+
+/// Looks after which a key is forgotten that its table does not have: transactions index keys before they are committed, and looks are a second
+/// apart at least.
+const STRANGE_LOOKS_MAX: u32 = 60;
 
 impl KeyTrees {
     /// Identity of a new tree.
@@ -46,20 +53,30 @@ impl KeyTrees {
         self.indexed_chunks.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Keeps the trees that the chunks of this state are in, and no others.
+    /// Keeps the trees of the keys of this state, and no others. Forgets keys that tables have not had for a while.
     pub fn keep_those_of(&self, catalog: &Catalog) {
-        let mut used = HashMap::new();
-        for chunk in catalog.tables().flat_map(|version| version.chunks.iter()) {
-            for (_, known) in chunk.keys.all() {
-                if let KnownRun::Tree(TreeShare { tree, .. }) = known {
-                    used.entry(tree.id()).or_insert(tree);
+        let (mut used, mut strange) = (HashMap::new(), HashMap::new());
+        let mut kept = self.kept.lock();
+        for version in catalog.tables() {
+            let shapes: HashSet<ShapeId> = index_shapes(catalog, &version.def).iter().map(|shape| shape.id()).collect();
+            for chunk in version.chunks.iter() {
+                for (shape, known) in chunk.keys.all() {
+                    if !shapes.contains(&shape) {
+                        let id = (version.def.id, shape);
+                        let looks = kept.strange.get(&id).copied().unwrap_or(0) + 1;
+                        strange.insert(id, looks);
+                        if looks > STRANGE_LOOKS_MAX {
+                            chunk.keys.forget(shape);
+                        }
+                    } else if let KnownRun::Tree(TreeShare { tree, .. }) = known {
+                        used.entry(tree.id()).or_insert(tree);
+                    }
                 }
             }
         }
-        let mut kept = self.kept.lock();
         kept.trees.values().filter(|tree| !used.contains_key(&tree.id())).for_each(|tree| tree.doom());
         used.values().for_each(|tree| tree.spare());
-        kept.trees = used;
+        (kept.trees, kept.strange) = (used, strange);
     }
 
     /// Whether anything has happened since the last look at this state.

@@ -64,10 +64,11 @@ impl WriteSet {
                 owner: &owner,
                 writes: self.tables.get(&def.id),
             };
+            let mut merges = true;
             for (at, chunk) in full.iter().enumerate() {
                 let keys = claim.searched(chunk).first_run(&self.shared, &claim.shape).await?;
                 claim.take(&keys, &full[..at]).await?;
-                claim.merge_own_runs(&full[..=at]).await;
+                merges = merges && claim.merge_own_runs(&full[..=at]).await;
             }
             if rows.rest.row_count > 0 {
                 let keys = run_of_batches(&self.shared, def, &claim.shape, &rows.rest.batches)?;
@@ -199,14 +200,13 @@ impl Claim<'_> {
         first_match(self.shared, &self.shape, chunks, keys, is_own).await
     }
 
-    /// Merges the runs of the transaction's chunks and of these, so that the next chunk is compared with few. It is compared with more if that
-    /// fails.
-    async fn merge_own_runs(&self, added: &[Arc<ChunkMeta>]) {
+    /// Merges the runs of the transaction's chunks and of these, so that the next chunk is compared with few. False if that fails: then it is
+    /// compared with more.
+    async fn merge_own_runs(&self, added: &[Arc<ChunkMeta>]) -> bool {
         let own = self.writes.map_or_else(Vec::new, |writes| writes.full_chunks());
         let chunks = own.iter().chain(added).map(|chunk| self.searched(chunk));
-        if let Err(error) = merge_runs(self.shared, &self.shape, chunks, Indexed::Before).await {
-            tracing::warn!(%error, table = self.def.name, "the keys of added rows cannot be merged");
-        }
+        let merged = merge_runs(self.shared, &self.shape, chunks, Indexed::Before).await;
+        merged.inspect_err(|error| tracing::warn!(%error, "the keys of added rows cannot be merged")).is_ok()
     }
 
     /// The place of a key that a row of the transaction has, or a row of these chunks.

@@ -9,14 +9,15 @@ use arrow::datatypes::Int64Type;
 use braid_base::{CHUNK_ROWS, Random, SeededRandom};
 use braid_io::Fault;
 use braid_storage::{
-    AlteredRows, ColumnDef, ColumnType, KeyDef, NewTable, RowId, Segment, Selection, Store, StoreError, TableDef,
-    TableVersion,
+    AlteredRows, ColumnDef, ColumnType, KeyDef, KeyNulls, Locked, NewTable, RowDeletes, RowId, Segment, Selection,
+    Store, StoreError, TableDef, TableVersion, WriteSet,
 };
 use braid_testing::cases;
 
+use crate::keys::{Quotients, quotients};
 use crate::test_table::{
     create, directory_in_memory, faulty_disk, key, open, open_again, open_on, read_segment, row_deletes, row_ids,
-    test_device,
+    seen_rows, test_device,
 };
 
 /// Bytes of a text with which 256 rows fill a chunk.
@@ -28,18 +29,22 @@ fn table() -> NewTable {
 }
 
 /// Rows whose text is the same bytes in memory.
-fn rows(ids: &[i64]) -> RecordBatch {
-    let text = StringViewArray::from_iter_values(["x".repeat(TEXT_BYTES)]);
+fn rows(ids: &[i64], text_bytes: usize) -> RecordBatch {
+    let text = StringViewArray::from_iter_values(["x".repeat(text_bytes)]);
     let texts = arrow::compute::take(&text, &arrow::array::UInt32Array::from(vec![0; ids.len()]), None).unwrap();
     let ids: ArrayRef = Arc::new(Int64Array::from(ids.to_vec()));
     RecordBatch::try_from_iter_with_nullable([("id", ids, true), ("text", texts, true)]).unwrap()
 }
 
 async fn insert(store: &Store, ids: &[i64]) -> Result<(), StoreError> {
+    insert_long(store, ids, TEXT_BYTES).await
+}
+
+async fn insert_long(store: &Store, ids: &[i64], text_bytes: usize) -> Result<(), StoreError> {
     let mut writes = store.write_set();
     let mut appender = writes.append(&store.snapshot(), "a")?;
     for part in ids.chunks(100) {
-        appender.append(rows(part)).await?;
+        appender.append(rows(part, text_bytes)).await?;
     }
     writes.add_rows(appender.finish().await?).await?;
     writes.commit().await.map(drop)
@@ -279,4 +284,65 @@ async fn power_cuts_leave_trees_that_are_right_or_none() {
             check_keys(&store, &mut model, &mut random).await;
         }
     }
+}
+
+/// A row whose key cannot be computed, and which a transaction has deleted that has given its index up, is no row of a later index.
+#[tokio::test]
+async fn trees_of_an_index_that_was_given_up_hide_no_rows() {
+    let temp = directory_in_memory();
+    let store = open(temp.path()).unwrap();
+    store.set_key_evaluator(Arc::new(Quotients));
+    create(&store, table(), Vec::new()).await.unwrap();
+    let mut ids = shuffled(0..900, &mut SeededRandom::new(9));
+    ids.push(1000);
+    insert_long(&store, &ids, 4 * TEXT_BYTES).await.unwrap();
+    let add_index = async |writes: &mut WriteSet| {
+        let committed = store.snapshot();
+        let mut def = TableDef::clone(&committed.table("a").unwrap().def);
+        def.keys.push(KeyDef { id: writes.new_relation_id(), ..quotients("1", None) });
+        let view = writes.view(&committed);
+        writes.alter_table((&committed, &view), def, AlteredRows::Checked).await.map(drop)
+    };
+    let (version, committed) = (newest(&store), store.snapshot());
+    let failing = keyed_rows(&store).await.into_iter().filter(|(_, id)| *id == 1000).map(|(row, _)| row);
+    let failing = seen_rows(&version, failing);
+    let mut writes = store.write_set();
+    assert_eq!(writes.lock_rows(version.def.id, &failing).await.unwrap(), Locked::AsSeen);
+    writes.delete_seen_rows((&committed, &version), &failing, RowDeletes::new()).unwrap();
+    add_index(&mut writes).await.unwrap();
+    assert!(!trees(temp.path()).is_empty());
+    drop(writes);
+
+    let mut writes = store.write_set();
+    let failed = add_index(&mut writes).await;
+    assert!(matches!(failed, Err(StoreError::KeyExpression { .. })), "{failed:?}");
+    drop(writes);
+    // Nothing has the key, so that its trees are forgotten.
+    for id in 0..70 {
+        insert(&store, &[2000 + id]).await.unwrap();
+        store.merge_keys().await.unwrap();
+    }
+    assert_eq!(trees(temp.path()), Vec::<PathBuf>::new());
+}
+
+/// A full disk makes keys of added rows and of new indexes slower to compare, and no statement fail.
+#[tokio::test]
+async fn keys_are_compared_without_trees_where_none_can_be_written() {
+    let temp = directory_in_memory();
+    let store = open(temp.path()).unwrap();
+    create(&store, table(), vec![key("a_id_key", &[0])]).await.unwrap();
+    std::fs::remove_dir(temp.path().join("keys")).unwrap();
+    let mut ids = shuffled(0..5000, &mut SeededRandom::new(10));
+    insert(&store, &ids).await.unwrap();
+    ids.push(5000);
+    assert!(is_duplicate(insert(&store, &ids[4000..]).await));
+    let mut writes = store.write_set();
+    let committed = store.snapshot();
+    let mut def = TableDef::clone(&committed.table("a").unwrap().def);
+    def.keys.push(KeyDef { id: writes.new_relation_id(), nulls: KeyNulls::Equal, ..key("a_second", &[0]) });
+    writes.alter_table((&committed, &committed), def, AlteredRows::Checked).await.unwrap();
+    writes.commit().await.unwrap();
+    assert!(is_duplicate(insert(&store, &ids[7..8]).await));
+    let report = store.check(|_| {}).await;
+    assert!(report.is_sound(), "{report:?}");
 }

@@ -377,7 +377,7 @@ async fn of_many_writers_of_a_key_one_succeeds() {
 
 /// Keys of ids that are divided by a number: the text of their expression. Other texts, and ids from 1000 on, fail.
 #[derive(Debug)]
-struct Quotients;
+pub struct Quotients;
 
 impl KeyEvaluator for Quotients {
     fn evaluate(
@@ -402,7 +402,7 @@ impl KeyEvaluator for Quotients {
     }
 }
 
-fn quotients(divisor: &str, condition: Option<&str>) -> KeyDef {
+pub fn quotients(divisor: &str, condition: Option<&str>) -> KeyDef {
     let source = MemberSource::Expression {
         text: divisor.to_owned(),
         name: "quotient".to_owned(),

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering as MemoryOrder};
 
 use super::TreeError;
 use super::tree_file::{KeyTree, KeyTreeId, TreeFile};
@@ -30,13 +30,20 @@ pub(crate) enum MergeError {
     Source(Arc<KeyTree>, TreeError),
     /// The new tree cannot be written.
     Target(TreeError),
+    /// The task was stopped.
+    Stopped,
 }
+
+/// Keys between two looks at whether the task was stopped.
+const STOP_PERIOD: u64 = 4096;
 
 /// The keys of several sources. Equal ones come in the order of the sources.
 pub(crate) struct MergedKeys {
     heads: Vec<Head>,
     /// The head whose key was told last.
     last: Option<usize>,
+    is_stopped: Arc<AtomicBool>,
+    told: u64,
 }
 
 /// A source, at its next key.
@@ -55,11 +62,11 @@ enum Scan {
 }
 
 impl MergedKeys {
-    /// The merged keys of these sources.
+    /// The merged keys of these sources, which end with an error once `is_stopped`.
     ///
     /// # Errors
     /// For a tree that cannot be read.
-    pub fn new(sources: Vec<KeySource>) -> Result<Self, MergeError> {
+    pub fn new(sources: Vec<KeySource>, is_stopped: Arc<AtomicBool>) -> Result<Self, MergeError> {
         let mut heads = Vec::with_capacity(sources.len());
         for source in sources {
             let scan = match &source {
@@ -75,14 +82,18 @@ impl MergedKeys {
                 heads.push(head);
             }
         }
-        Ok(Self { heads, last: None })
+        Ok(Self { heads, last: None, is_stopped, told: 0 })
     }
 
     /// The next key with its place.
     ///
     /// # Errors
-    /// For a tree that cannot be read.
+    /// For a tree that cannot be read, and [`MergeError::Stopped`].
     pub fn next(&mut self) -> Result<Option<(&[u8], TreePlace)>, MergeError> {
+        if self.told.is_multiple_of(STOP_PERIOD) && self.is_stopped.load(MemoryOrder::Relaxed) {
+            return Err(MergeError::Stopped);
+        }
+        self.told += 1;
         if let Some(last) = self.last.take()
             && !self.heads[last].read()?
         {
@@ -139,7 +150,7 @@ impl Head {
 /// Writes the tree of these chunks, whose keys these sources have.
 ///
 /// # Errors
-/// For a tree that cannot be read, a file that cannot be written, and [`TreeError::Stopped`] once `is_stopped`.
+/// For a tree that cannot be read, a file that cannot be written, and [`MergeError::Stopped`] once `is_stopped`.
 pub(crate) fn write_tree(
     directory: &Arc<DataDirectory>,
     device: &Arc<dyn braid_io::Device>,
@@ -147,11 +158,11 @@ pub(crate) fn write_tree(
     shape: ShapeId,
     chunks: Vec<TreeChunk>,
     sources: Vec<KeySource>,
-    is_stopped: &AtomicBool,
+    is_stopped: Arc<AtomicBool>,
 ) -> Result<KeyTree, MergeError> {
     let file = TreeFile::create(directory, device, id).map_err(MergeError::Target)?;
-    let mut writer = TreeWriter::new(device.as_ref(), &file.handle, is_stopped, shape, chunks);
-    let mut keys = MergedKeys::new(sources)?;
+    let mut writer = TreeWriter::new(device.as_ref(), &file.handle, shape, chunks);
+    let mut keys = MergedKeys::new(sources, is_stopped)?;
     while let Some((key, place)) = keys.next()? {
         writer.push(key, place).map_err(MergeError::Target)?;
     }

@@ -48,6 +48,4 @@ pub(crate) enum TreeError {
     Header(#[from] HeaderFault),
     #[error("the filter of a key tree has a wrong checksum")]
     Filter,
-    #[error("the task was stopped")]
-    Stopped,
 }

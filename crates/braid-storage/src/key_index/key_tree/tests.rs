@@ -34,8 +34,9 @@ impl Trees {
 
     fn write(&mut self, chunks: Vec<TreeChunk>, sources: Vec<KeySource>) -> Arc<KeyTree> {
         self.next_id += 1;
-        let (id, stop) = (KeyTreeId(self.next_id), AtomicBool::new(false));
-        let tree = write_tree(&self.directory, &self.device, id, shape().id(), chunks, sources, &stop).unwrap();
+        let id = KeyTreeId(self.next_id);
+        let tree =
+            write_tree(&self.directory, &self.device, id, shape().id(), chunks, sources, Arc::default()).unwrap();
         tree.spare();
         Arc::new(tree)
     }
@@ -73,7 +74,7 @@ fn entries(run: &KeyRun, chunk_at: u32) -> impl Iterator<Item = Entry> {
 }
 
 fn scanned(source: KeySource) -> Vec<Entry> {
-    let mut keys = MergedKeys::new(vec![source]).unwrap();
+    let mut keys = MergedKeys::new(vec![source], Arc::default()).unwrap();
     let mut found = Vec::new();
     while let Some((key, place)) = keys.next().unwrap() {
         found.push((key.to_vec(), place.chunk_at, place.row));
@@ -202,9 +203,9 @@ fn a_file_goes_with_its_tree_unless_it_is_spared() {
     assert!(path.exists());
     drop(tree);
     assert!(!path.exists());
-    let stop = AtomicBool::new(true);
+    let stop = Arc::new(AtomicBool::new(true));
     let empty = TreeChunk { mark: ChunkMark(0), key_count: 0, row_count: 1 };
-    let stopped = write_tree(&trees.directory, &trees.device, KeyTreeId(9), shape().id(), vec![empty], vec![], &stop);
-    assert!(matches!(stopped, Err(MergeError::Target(TreeError::Stopped))));
+    let stopped = write_tree(&trees.directory, &trees.device, KeyTreeId(9), shape().id(), vec![empty], vec![], stop);
+    assert!(matches!(stopped, Err(MergeError::Stopped)));
     assert_eq!(trees.directory.list_key_trees().unwrap(), []);
 }

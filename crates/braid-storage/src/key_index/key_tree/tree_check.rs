@@ -2,8 +2,8 @@
 
 use std::fs;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
-use braid_base::SEGMENT_ALIGN_BYTES;
 use braid_io::IoReason;
 use futures::executor::block_on;
 use xxhash_rust::xxh3::Xxh3Default;
@@ -13,9 +13,7 @@ use super::merged_keys::{KeySource, MergeError, MergedKeys};
 use super::tree_file::KeyTree;
 use super::tree_header::{HeaderFault, TreeHeader};
 use super::tree_page::{PAGE_BYTES, PageFault, TreePage};
-use crate::checksum::checksum;
 use crate::key_index::KeyRun;
-use crate::key_index::key_filter::KeyFilter;
 
 /// The keys of one chunk in their order, with their rows, as a hash.
 #[derive(Default)]
@@ -39,8 +37,34 @@ pub(crate) fn hash_of_run(run: &KeyRun) -> u64 {
 /// Reads a whole tree; returns a hash of the keys of each of its chunks.
 ///
 /// # Errors
-/// For anything that is not as it was written.
-pub(crate) fn keys_of_chunks(tree: &Arc<KeyTree>) -> Result<Vec<u64>, TreeError> {
+/// For anything that is not as it was written, and [`MergeError::Stopped`].
+pub(crate) fn keys_of_chunks(tree: &Arc<KeyTree>, is_stopped: Arc<AtomicBool>) -> Result<Vec<u64>, MergeError> {
+    let of_tree = |error| MergeError::Source(Arc::clone(tree), error);
+    check_parts(tree).map_err(of_tree)?;
+    let filter = block_on(tree.read_filter()).map_err(of_tree)?;
+    let header = tree.header();
+    let mut hashes: Vec<KeysHash> = header.chunks.iter().map(|_| KeysHash::default()).collect();
+    let chunks_at = (0..header.chunks.len() as u32).map(Some).collect();
+    let mut keys = MergedKeys::new(vec![KeySource::Tree { tree: Arc::clone(tree), chunks_at }], is_stopped)?;
+    let (mut count, mut last) = (0, Vec::new());
+    while let Some((key, place)) = keys.next()? {
+        if key < &last[..] || !filter.may_have(key) || !tree.is_in_bounds(key) {
+            let fault = HeaderFault("a filter or bounds without one of the keys, or keys out of order");
+            return Err(of_tree(fault.into()));
+        }
+        last.clear();
+        last.extend_from_slice(key);
+        hashes[place.chunk_at as usize].add(key, place.row);
+        count += 1;
+    }
+    match count == header.key_count {
+        true => Ok(hashes.into_iter().map(|hash| hash.0.digest()).collect()),
+        false => Err(of_tree(HeaderFault("another number of keys").into())),
+    }
+}
+
+/// Checks the header, the length of the file, and the pages above the leaves.
+fn check_parts(tree: &KeyTree) -> Result<(), TreeError> {
     let header = tree.header();
     let length = fs::metadata(tree.path()).map(|file| file.len()).unwrap_or_default();
     if length != tree.file_bytes() {
@@ -50,51 +74,20 @@ pub(crate) fn keys_of_chunks(tree: &Arc<KeyTree>) -> Result<Vec<u64>, TreeError>
     if TreeHeader::byte_count(&stored[..PAGE_BYTES])? != stored.len() || TreeHeader::decode(&stored)? != *header {
         return Err(HeaderFault("other contents than when it was opened").into());
     }
-    let filter = stored_filter(tree)?;
-    let mut hashes: Vec<KeysHash> = header.chunks.iter().map(|_| KeysHash::default()).collect();
-    let chunks_at = (0..header.chunks.len() as u32).map(Some).collect();
-    let of_source = |error| match error {
-        MergeError::Source(_, error) | MergeError::Target(error) => error,
-    };
-    let mut keys = MergedKeys::new(vec![KeySource::Tree { tree: Arc::clone(tree), chunks_at }]).map_err(of_source)?;
-    let (mut count, mut last) = (0, Vec::new());
-    while let Some((key, place)) = keys.next().map_err(of_source)? {
-        if key < &last[..] || !filter.may_have(key) || !tree.is_in_bounds(key) {
-            return Err(HeaderFault("a filter or bounds without one of the keys, or keys out of order").into());
-        }
-        last.clear();
-        last.extend_from_slice(key);
-        hashes[place.chunk_at as usize].add(key, place.row);
-        count += 1;
-    }
-    if count != header.key_count {
-        return Err(HeaderFault("another number of keys").into());
-    }
-    if count > 0 {
+    if header.key_count > 0 {
         let mut levels = Levels { tree, next_leaf: header.first_leaf };
         levels.check(header.root, None)?;
         if levels.next_leaf != header.first_leaf + header.leaf_count {
             return Err(HeaderFault("leaves that its root does not lead to").into());
         }
     }
-    Ok(hashes.into_iter().map(|hash| hash.0.digest()).collect())
+    Ok(())
 }
 
 fn read(tree: &KeyTree, offset: u64, byte_count: usize) -> Result<Vec<u8>, TreeError> {
     let file = tree.file();
     let read = block_on(file.device.read(&file.handle, offset, byte_count, IoReason::Check))?;
     Ok(read.as_slice().to_vec())
-}
-
-/// The filter as it is stored now, with its padding.
-fn stored_filter(tree: &KeyTree) -> Result<KeyFilter, TreeError> {
-    let TreeHeader { filter_at, filter_bytes, filter_checksum, .. } = *tree.header();
-    let stored = read(tree, filter_at, (filter_bytes as usize).next_multiple_of(SEGMENT_ALIGN_BYTES))?;
-    let (filter, padding) = stored.split_at(filter_bytes as usize);
-    match checksum(filter) == filter_checksum && padding.iter().all(|byte| *byte == 0) {
-        true => Ok(KeyFilter::from_bytes(filter)),
-        false => Err(TreeError::Filter),
-    }
 }
 
 /// The pages above the leaves, in the order of the keys below them.
@@ -120,7 +113,7 @@ impl Levels<'_> {
             key
         };
         if page.is_leaf() {
-            if number != self.next_leaf || page.len() == 0 {
+            if number != self.next_leaf || page.is_empty() {
                 return Err(fault("another place than in the order of the leaves"));
             }
             self.next_leaf += 1;

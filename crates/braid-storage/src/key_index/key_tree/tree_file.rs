@@ -12,15 +12,18 @@ use braid_base::SEGMENT_ALIGN_BYTES;
 use braid_io::{Device, FileHandle, IoReason, OpenMode};
 use futures::executor::block_on;
 use tokio::sync::OnceCell;
+use xxhash_rust::xxh3::Xxh3Default;
 
 use super::TreeError;
 use super::tree_header::{TreeChunk, TreeHeader};
 use super::tree_page::{PAGE_BYTES, PageFault, TreePage, TreePlace};
-use crate::checksum::checksum;
 use crate::data_directory::DataDirectory;
 use crate::key_index::key_columns::ShapeId;
 use crate::key_index::key_filter::KeyFilter;
 use crate::key_index::search_cache::SearchCache;
+
+/// Bytes of a filter that are read at once.
+const FILTER_READ_BYTES: u64 = 1 << 20;
 
 /// Identity of a tree within its data directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -156,15 +159,23 @@ impl KeyTree {
         self.filter.get_or_try_init(|| self.read_filter()).await
     }
 
-    async fn read_filter(&self) -> Result<KeyFilter, TreeError> {
+    /// Reads the filter in parts, with its padding, which is zero.
+    pub(super) async fn read_filter(&self) -> Result<KeyFilter, TreeError> {
         let TreeHeader { filter_at, filter_bytes, filter_checksum, .. } = self.header;
-        if filter_bytes == 0 {
-            return Ok(KeyFilter::default());
+        let (mut filter, mut sum, mut at) = (KeyFilter::default(), Xxh3Default::new(), 0);
+        while at < filter_bytes {
+            let count = FILTER_READ_BYTES.min(filter_bytes - at) as usize;
+            let stored = count.next_multiple_of(SEGMENT_ALIGN_BYTES);
+            let read = self.file.device.read(&self.file.handle, filter_at + at, stored, IoReason::Load).await?;
+            let (part, padding) = read.as_slice().split_at(count);
+            if padding.iter().any(|byte| *byte != 0) {
+                return Err(TreeError::Filter);
+            }
+            sum.update(part);
+            filter.push_part(part);
+            at += count as u64;
         }
-        let stored = (filter_bytes as usize).next_multiple_of(SEGMENT_ALIGN_BYTES);
-        let read = self.file.device.read(&self.file.handle, filter_at, stored, IoReason::Load).await?;
-        let bytes = &read.as_slice()[..filter_bytes as usize];
-        if checksum(bytes) == filter_checksum { Ok(KeyFilter::from_bytes(bytes)) } else { Err(TreeError::Filter) }
+        if sum.digest() == filter_checksum { Ok(filter) } else { Err(TreeError::Filter) }
     }
 
     /// Whether the bounds of its keys leave room for a key.
@@ -230,7 +241,7 @@ impl KeyTree {
 
     fn checked_leaf(&self, number: u32, page: TreePage) -> Result<TreePage, TreeError> {
         let TreeHeader { first_leaf, leaf_count, .. } = self.header;
-        match page.is_leaf() && page.len() > 0 && (first_leaf..first_leaf + leaf_count).contains(&number) {
+        match page.is_leaf() && !page.is_empty() && (first_leaf..first_leaf + leaf_count).contains(&number) {
             true => Ok(page),
             false => Err(PageFault { number, what: "no keys, or the place of another page" }.into()),
         }

@@ -66,7 +66,7 @@ impl TreeScan {
             self.read = block_on(read)?.into_bytes();
         }
         let leaf = TreePage::open(self.read.split_to(PAGE_BYTES), self.next)?;
-        if !leaf.is_leaf() || leaf.len() == 0 {
+        if !leaf.is_leaf() || leaf.is_empty() {
             return Err(PageFault { number: self.next, what: "no keys of a leaf" }.into());
         }
         self.next += 1;

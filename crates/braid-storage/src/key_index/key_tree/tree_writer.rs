@@ -3,16 +3,14 @@
 //! The header comes last, when all else is synced: a file that has a sound one has all of the tree. The header itself is not synced. A tree
 //! is a copy of what its chunks say, and one that a crash takes is made again.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-
 use braid_base::SEGMENT_ALIGN_BYTES;
 use braid_io::{AlignedBuffer, Device, FileHandle, IoReason};
 use futures::executor::block_on;
+use xxhash_rust::xxh3::Xxh3Default;
 
 use super::TreeError;
 use super::tree_header::{TreeChunk, TreeHeader, header_pages};
 use super::tree_page::{PAGE_BYTES, PageBuilder, TreePlace, shared_bytes};
-use crate::checksum::checksum;
 use crate::key_index::key_columns::ShapeId;
 use crate::key_index::key_filter::KeyFilter;
 
@@ -23,7 +21,6 @@ const PAGES_PER_WRITE: usize = 64;
 pub(super) struct TreeWriter<'a> {
     device: &'a dyn Device,
     file: &'a FileHandle,
-    is_stopped: &'a AtomicBool,
     shape: ShapeId,
     chunks: Vec<TreeChunk>,
     first_leaf: u32,
@@ -59,19 +56,12 @@ impl Separators {
 
 impl<'a> TreeWriter<'a> {
     /// A writer of a tree of these chunks, from which all their keys are to come.
-    pub fn new(
-        device: &'a dyn Device,
-        file: &'a FileHandle,
-        is_stopped: &'a AtomicBool,
-        shape: ShapeId,
-        chunks: Vec<TreeChunk>,
-    ) -> Self {
+    pub fn new(device: &'a dyn Device, file: &'a FileHandle, shape: ShapeId, chunks: Vec<TreeChunk>) -> Self {
         let first_leaf = header_pages(chunks.len());
         let key_count: u64 = chunks.iter().map(|chunk| u64::from(chunk.key_count)).sum();
         Self {
             device,
             file,
-            is_stopped,
             shape,
             chunks,
             first_leaf,
@@ -88,7 +78,7 @@ impl<'a> TreeWriter<'a> {
     /// Adds a key that is not below the one before.
     ///
     /// # Errors
-    /// Those of writes, and [`TreeError::Stopped`].
+    /// Those of writes.
     pub fn push(&mut self, key: &[u8], place: TreePlace) -> Result<(), TreeError> {
         self.filter.add(key);
         if self.key_count == 0 {
@@ -109,7 +99,7 @@ impl<'a> TreeWriter<'a> {
     /// Writes what is left; the header last.
     ///
     /// # Errors
-    /// Those of writes, and [`TreeError::Stopped`].
+    /// Those of writes.
     pub fn finish(mut self) -> Result<(TreeHeader, KeyFilter), TreeError> {
         let expected: u64 = self.chunks.iter().map(|chunk| u64::from(chunk.key_count)).sum();
         assert_eq!(self.key_count, expected, "a tree has the keys of its chunks");
@@ -123,10 +113,7 @@ impl<'a> TreeWriter<'a> {
         let root = if leaf_count == 0 { 0 } else { self.write_levels_above()? };
         self.write_pages()?;
         let filter_at = u64::from(self.next) * PAGE_BYTES as u64;
-        let filter = self.filter.to_bytes();
-        if !filter.is_empty() {
-            self.write(filter_at, AlignedBuffer::from_slice_padded(&filter))?;
-        }
+        let (filter_bytes, filter_checksum) = self.write_filter(filter_at)?;
         let header = TreeHeader {
             shape: self.shape,
             first_leaf: self.first_leaf,
@@ -134,14 +121,25 @@ impl<'a> TreeWriter<'a> {
             root,
             key_count: self.key_count,
             filter_at,
-            filter_bytes: filter.len() as u64,
-            filter_checksum: checksum(&filter),
+            filter_bytes,
+            filter_checksum,
             bounds: (std::mem::take(&mut self.first_key), last_key),
             chunks: std::mem::take(&mut self.chunks),
         };
         block_on(self.device.sync(self.file))?;
         self.write(0, AlignedBuffer::from_slice(&header.encode()))?;
         Ok((header, self.filter))
+    }
+
+    /// Writes the filter; returns its bytes and its checksum.
+    fn write_filter(&self, filter_at: u64) -> Result<(u64, u64), TreeError> {
+        let (mut written, mut sum) = (0, Xxh3Default::new());
+        for part in self.filter.parts(PAGES_PER_WRITE * PAGE_BYTES) {
+            sum.update(&part);
+            self.write(filter_at + written, AlignedBuffer::from_slice_padded(&part))?;
+            written += part.len() as u64;
+        }
+        Ok((written, sum.digest()))
     }
 
     /// Writes the levels above the leaves; returns the root.
@@ -184,9 +182,6 @@ impl<'a> TreeWriter<'a> {
     }
 
     fn write(&self, offset: u64, bytes: AlignedBuffer) -> Result<(), TreeError> {
-        if self.is_stopped.load(Ordering::Relaxed) {
-            return Err(TreeError::Stopped);
-        }
         Ok(block_on(self.device.write(self.file, offset, bytes, IoReason::Load))?)
     }
 }
