@@ -40,6 +40,9 @@ pub fn row_ids_name(schema: &str) -> String {
 /// The relation, and its only column, that has the identities of the changed table's rows. `*` and names of tables do not reach them.
 pub const ROW_IDS: &str = "\0row";
 
+/// The column that pairs the rows that ON CONFLICT DO UPDATE changes with those that were proposed.
+pub const PAIR_NUMBERS: &str = "\0number";
+
 /// What the name of an item of FROM begins with whose only row has new values of the rows that a statement changes: `SET (a, b) = (SELECT …)`.
 /// Without a row the values are null, and a second row is an error. No text can name it.
 pub const VALUE_SOURCE: &str = "\0values";

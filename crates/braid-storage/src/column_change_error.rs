@@ -3,6 +3,20 @@
 /// Most columns of a table, dropped ones included: PostgreSQL's limit.
 pub const COLUMNS_MAX: usize = 1600;
 
+/// The system columns of PostgreSQL's tables.
+const SYSTEM_COLUMNS: [&str; 6] = ["tableoid", "ctid", "xmin", "xmax", "cmin", "cmax"];
+
+/// Checks that a new name of a column is none of a system column.
+///
+/// # Errors
+/// [`ColumnChangeError::SystemName`]
+pub fn check_column_name(column: &str) -> Result<(), ColumnChangeError> {
+    match SYSTEM_COLUMNS.contains(&column) {
+        true => Err(ColumnChangeError::SystemName { column: column.to_owned() }),
+        false => Ok(()),
+    }
+}
+
 /// Why the columns of a table cannot be changed so.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ColumnChangeError {
@@ -12,6 +26,12 @@ pub enum ColumnChangeError {
         /// The table.
         table: String,
         /// The column.
+        column: String,
+    },
+    /// A name that a column of every table has in PostgreSQL.
+    #[error("column name \"{column}\" conflicts with a system column name")]
+    SystemName {
+        /// The name.
         column: String,
     },
     /// No column of the name.

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use braid_base::ColumnId;
 use futures::future::BoxFuture;
 
-use crate::column_change_error::COLUMNS_MAX;
+use crate::column_change_error::{COLUMNS_MAX, check_column_name};
 use crate::distinct_sketch::{DistinctCount, DistinctSketch};
 use crate::missing_segments::{MissingSegments, distinct_missing};
 use crate::write_set::AlteredRows;
@@ -55,9 +55,10 @@ impl TableDef {
     /// The definition with one more column, which has an id of its own.
     ///
     /// # Errors
-    /// [`ColumnChangeError::Exists`], [`ColumnChangeError::TooMany`], [`ColumnChangeError::Invalid`].
+    /// [`ColumnChangeError::Exists`], [`ColumnChangeError::SystemName`], [`ColumnChangeError::TooMany`], [`ColumnChangeError::Invalid`].
     pub fn with_added_column(&self, column: ColumnDef) -> Result<Self, ColumnChangeError> {
         let (table, name) = (self.name.clone(), column.name.clone());
+        check_column_name(&name)?;
         if self.column(&name).is_some() {
             return Err(ColumnChangeError::Exists { table, column: name });
         }
@@ -98,10 +99,11 @@ impl TableDef {
     /// The definition with another name of a column.
     ///
     /// # Errors
-    /// [`ColumnChangeError::Unknown`], [`ColumnChangeError::Exists`], [`ColumnChangeError::Invalid`].
+    /// [`ColumnChangeError::Unknown`], [`ColumnChangeError::Exists`], [`ColumnChangeError::SystemName`], [`ColumnChangeError::Invalid`].
     pub fn with_renamed_column(&self, from: &str, to: &str) -> Result<Self, ColumnChangeError> {
         let (_, at) = self.named(from)?;
         let (table, column) = (self.name.clone(), to.to_owned());
+        check_column_name(to)?;
         if self.column(to).is_some() {
             return Err(ColumnChangeError::Exists { table, column });
         }

@@ -130,7 +130,7 @@ pub use catalog::{Catalog, CatalogDomain, CatalogSequence, CatalogType, NewTable
 pub use check::{CheckProgress, CheckReport, Fault, FaultKind};
 pub use checksum::checksum;
 pub use codec::Codec;
-pub use column_change_error::ColumnChangeError;
+pub use column_change_error::{ColumnChangeError, check_column_name};
 pub use column_changes::ColumnChange;
 pub use comments::CommentSubject;
 pub use common_scale::CommonScale;

@@ -8,7 +8,9 @@ use braid_sql::SqlType;
 use braid_sql::pg_catalog::TypeId;
 use braid_sql::syntax::plain_values;
 use braid_storage::TableDef;
-use sqlparser::ast::{Ident, Insert, ObjectName, ObjectNamePart, Query, SetExpr, TableObject, With};
+use sqlparser::ast::{
+    Expr, Ident, Insert, ObjectName, ObjectNamePart, Query, SetExpr, TableObject, Value as SyntaxValue, With,
+};
 
 use super::assignment::Assignment;
 use super::changed_rows::{Changed, Part, simplest_query};
@@ -348,7 +350,11 @@ impl<'a> Target<'a> {
         if let SetExpr::Values(values) = &mut *query.body {
             for row in &mut values.rows {
                 for (expr, at) in row.content.iter_mut().zip(&self.columns) {
-                    spell_out_default(expr, &self.def.columns[*at], &self.defaults)?;
+                    match self.passes_over(*at) && is_default(expr) {
+                        // The column gets its default whatever stands there, once.
+                        true => *expr = Expr::Value(SyntaxValue::Null.with_empty_span()),
+                        false => spell_out_default(expr, &self.def.columns[*at], &self.defaults)?,
+                    }
                 }
             }
         }

@@ -39,13 +39,11 @@ use crate::{EngineError, SqlState};
 use braid_sql::SqlType;
 use braid_sql::syntax::WHOLE_ROW;
 use braid_sql::syntax::walk::{Rewrite, Tree, Walk};
+use braid_sql::tables::PAIR_NUMBERS;
 
 /// The names of the rows that were found and of those that were proposed. No text can name them.
 const FOUND_ROWS: &str = "\0found";
 const PROPOSED_ROWS: &str = "\0proposed";
-
-/// Their column that pairs them.
-const NUMBER: &str = "\0number";
 
 /// ON CONFLICT with its names resolved.
 pub(super) struct Conflicts {
@@ -172,6 +170,7 @@ impl Conflicts {
     ) -> Result<u64, EngineError> {
         let context = part.context;
         let arbiters: Vec<&KeyDef> = self.arbiters.iter().collect();
+        let mut is_update_bound = false;
         let mut appender = context.append(&self.def);
         let mut fates = Fates::new(self.arbiters.len());
         let mut count = 0;
@@ -181,6 +180,7 @@ impl Conflicts {
             let lookup = context.look_up_keys(&self.def, &arbiters, &rows).await?;
             self.check_visible(context, &lookup)?;
             let fates = fates.of_rows(&lookup, self.update.is_some())?;
+            is_update_bound |= fates.iter().any(|fate| matches!(fate, Fate::Changes(_)));
             let stored = match &self.update {
                 Some(update) => self.with_changes(update, part, (&rows, &fates), &lookup, changes).await?,
                 None => added(&rows, &fates)?.1,
@@ -190,6 +190,11 @@ impl Conflicts {
                 returned.add(&stored, &[]).await?;
             }
             append(&mut appender, stored).await?;
+        }
+        if !is_update_bound {
+            // No row has needed it so far, and errors in it are errors of the statement.
+            let types: Vec<Option<SqlType>> = part.parameters.types().iter().copied().map(Some).collect();
+            self.describe(part, &types).await?;
         }
         if count > 0 {
             changes.append(&self.def, appender.finish().await?);
@@ -262,7 +267,7 @@ impl Conflicts {
     ) -> Result<StatementTables, EngineError> {
         let mut tables = if known.are_of_parts() { known.clone() } else { StatementTables::of(context.snapshot()) };
         let own = self.def.columns.iter().map(|column| (column.name.clone(), column.column_type));
-        let columns: Vec<(String, ColumnType)> = own.chain([(NUMBER.to_owned(), ColumnType::BigInt)]).collect();
+        let columns: Vec<(String, ColumnType)> = own.chain([(PAIR_NUMBERS.to_owned(), ColumnType::BigInt)]).collect();
         for (name, rows) in [(FOUND_ROWS, rows.map(|rows| rows.0)), (PROPOSED_ROWS, rows.map(|rows| rows.1))] {
             let numbered = rows.map(numbered).transpose()?;
             let (columns, table) = stored_rows(context, &columns, numbered.as_ref()).await?;
@@ -386,7 +391,7 @@ impl ConflictUpdate {
 
     /// The number of a pair, and the new values of all columns.
     fn stored_in(&self, def: &TableDef) -> Result<StoredIn, EngineError> {
-        let number = ColumnDef { nullable: false, ..ColumnDef::new(NUMBER, ColumnType::BigInt) };
+        let number = ColumnDef { nullable: false, ..ColumnDef::new(PAIR_NUMBERS, ColumnType::BigInt) };
         let columns = std::iter::once(&number).chain(&def.columns);
         Ok(StoredIn::new(columns, Vec::new()).with_rows(self.query()?))
     }
@@ -403,7 +408,7 @@ impl ConflictUpdate {
             }
         }
         let number =
-            |relation: &Ident| Expr::CompoundIdentifier(vec![relation.clone(), Ident::with_quote('"', NUMBER)]);
+            |relation: &Ident| Expr::CompoundIdentifier(vec![relation.clone(), Ident::with_quote('"', PAIR_NUMBERS)]);
         let (found, proposed) = (number(&self.name), number(&Ident::new("excluded")));
         let Some(Expr::BinaryOp { left, right, .. }) = &mut select.selection else { return Err(not_read()) };
         (**left, **right) = (found.clone(), proposed);
@@ -557,7 +562,7 @@ async fn append(appender: &mut TableAppender, rows: RecordBatch) -> Result<(), E
 fn numbered(rows: &RecordBatch) -> Result<RecordBatch, EngineError> {
     let numbers: ArrayRef = Arc::new(Int64Array::from_iter_values(0..rows.num_rows() as i64));
     let mut fields: Vec<_> = rows.schema().fields().iter().cloned().collect();
-    fields.push(Arc::new(arrow::datatypes::Field::new(NUMBER, numbers.data_type().clone(), false)));
+    fields.push(Arc::new(arrow::datatypes::Field::new(PAIR_NUMBERS, numbers.data_type().clone(), false)));
     let columns = rows.columns().iter().cloned().chain([numbers]).collect();
     Ok(RecordBatch::try_new(Arc::new(Schema::new(fields)), columns)?)
 }

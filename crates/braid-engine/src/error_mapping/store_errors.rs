@@ -91,7 +91,7 @@ pub(super) fn from_store(error: &StoreError) -> EngineError {
 
 fn state_of_column_change(error: &ColumnChangeError) -> SqlState {
     match error {
-        ColumnChangeError::Exists { .. } => SqlState::DuplicateColumn,
+        ColumnChangeError::Exists { .. } | ColumnChangeError::SystemName { .. } => SqlState::DuplicateColumn,
         ColumnChangeError::Unknown { .. } => SqlState::UndefinedColumn,
         ColumnChangeError::TooMany => SqlState::TooManyColumns,
         ColumnChangeError::ContainsNulls { .. } => SqlState::NotNullViolation,

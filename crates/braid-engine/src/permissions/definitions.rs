@@ -18,6 +18,7 @@ use crate::EngineError;
 use crate::comments::subject_of;
 use crate::enum_types::NamedType;
 use crate::names::fold;
+use crate::sequences::serial_type;
 use crate::statement::{
     CommentObject, CommentStatement, CommentedRelation, ConstraintStatement, CreateForm, DomainStatement,
     MaintenanceStatement, ObjectChange, ObjectStatement, ReindexSubject, SequenceChange, SequenceStatement, ViewChange,
@@ -29,7 +30,13 @@ impl Rules<'_> {
     pub(super) fn check_definition(&self, statement: &Statement) -> Result<(), EngineError> {
         match statement {
             Statement::CreateTable(create) => self.check_create_table(create),
-            Statement::CreateIndex(create) => self.check_relation_owner(&create.table_name),
+            Statement::CreateIndex(create) => {
+                self.check_relation_owner(&create.table_name)?;
+                match self.relation(&create.table_name)? {
+                    Some((_, schema)) => Ok(self.access.check_create_in(schema)?),
+                    None => Ok(()),
+                }
+            }
             Statement::AlterIndex { name, operation: AlterIndexOperation::RenameIndex { .. } } => {
                 self.check_index_owner(name)
             }
@@ -128,13 +135,27 @@ impl Rules<'_> {
             AlterTableOperation::AddConstraint { constraint: TableConstraint::ForeignKey(key), .. } => {
                 self.check_reference(key)
             }
+            // An index is a relation of the schema.
+            AlterTableOperation::AddConstraint {
+                constraint: TableConstraint::PrimaryKey(_) | TableConstraint::Unique(_),
+                ..
+            } => Ok(self.access.check_create_in(schema)?),
             AlterTableOperation::AlterColumn { op: AlterColumnOperation::SetDataType { data_type, .. }, .. } => {
                 self.check_type(data_type)
             }
             AlterTableOperation::AddColumn { column_def, .. } => {
                 self.check_type(&column_def.data_type)?;
+                if serial_type(&column_def.data_type)?.is_some() {
+                    self.access.check_create_in(schema)?;
+                }
                 column_def.options.iter().try_for_each(|option| match &option.option {
                     ColumnOption::ForeignKey(key) => self.check_reference(key),
+                    // Indexes and sequences are relations of the schema.
+                    ColumnOption::PrimaryKey(_)
+                    | ColumnOption::Unique(_)
+                    | ColumnOption::Generated { generation_expr: None, .. } => {
+                        Ok(self.access.check_create_in(schema)?)
+                    }
                     _ => Ok(()),
                 })
             }

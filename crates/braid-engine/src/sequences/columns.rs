@@ -297,7 +297,7 @@ fn option_of(written: &WrittenOptions) -> SequenceOption {
 }
 
 /// The type of a `serial` column's numbers; `None` for other types.
-fn serial_type(data_type: &DataType) -> Result<Option<SequenceType>, EngineError> {
+pub(crate) fn serial_type(data_type: &DataType) -> Result<Option<SequenceType>, EngineError> {
     let DataType::Custom(name, _) = data_type else { return Ok(None) };
     let parts = fold_parts(name)?;
     Ok(match &parts[..] {

@@ -18,7 +18,7 @@ mod identities;
 mod options;
 
 pub(crate) use alter::alter_sequence;
-pub(crate) use columns::{OwnSequence, OwnSequences, free_name, taken_out};
+pub(crate) use columns::{OwnSequence, OwnSequences, free_name, serial_type, taken_out};
 pub(crate) use create::create_sequence;
 pub(crate) use drop::{Dependent, dependents, drop_sequences};
 pub(crate) use identities::{changed_identity, retyped_identity};

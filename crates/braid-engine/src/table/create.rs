@@ -3,7 +3,10 @@
 use std::collections::BTreeSet;
 
 use braid_base::SchemaId;
-use braid_storage::{Catalog, CheckDef, ColumnDef, ColumnType, Constraints, ForeignKeyDef, KeyDef, NewTable};
+use braid_storage::{
+    Catalog, CheckDef, ColumnDef, ColumnType, Constraints, ForeignKeyDef, KeyDef, NewTable, StoreError,
+    check_column_name,
+};
 use sqlparser::ast::{CreateTable, Ident};
 
 use super::check_constraints::checks_of_new_table;
@@ -152,6 +155,7 @@ fn check_types(context: &StatementContext, columns: &[ColumnDef]) -> Result<(), 
 /// A table with these columns, whose names must differ.
 fn table_of(name: String, columns: Vec<ColumnDef>) -> Result<NewTable, EngineError> {
     let table = NewTable { name, columns, primary_key: Vec::new() };
+    table.columns.iter().try_for_each(|column| check_column_name(&column.name)).map_err(StoreError::from)?;
     let names: Vec<Ident> = table.columns.iter().map(|column| Ident::with_quote('"', &column.name)).collect();
     // This check finds duplicate names.
     columns_named(&table.name, &table.columns, &names)?;

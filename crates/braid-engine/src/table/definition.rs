@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use braid_base::ColumnId;
 use braid_sql::functions::SessionFacts;
 use braid_sql::syntax::spelled_out;
-use braid_storage::{ColumnDef, KeyKind, NewTable};
+use braid_storage::{ColumnDef, KeyKind, NewTable, StoreError, check_column_name};
 use sqlparser::ast::{
     CheckConstraint, ColumnDef as SqlColumn, ColumnOption, CreateTable, CreateTableOptions, Expr, GeneratedAs, Ident,
     TableConstraint,
@@ -213,6 +213,7 @@ pub(crate) fn condition_text(expr: &Expr) -> Result<String, EngineError> {
 
 fn check_unique_names(columns: &[ColumnDef]) -> Result<(), EngineError> {
     for (at, column) in columns.iter().enumerate() {
+        check_column_name(&column.name).map_err(StoreError::from)?;
         if columns[..at].iter().any(|earlier| earlier.name == column.name) {
             let message = format!("column \"{}\" specified more than once", column.name);
             return Err(EngineError::new(SqlState::DuplicateColumn, message));

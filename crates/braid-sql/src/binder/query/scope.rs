@@ -12,7 +12,7 @@ use crate::binder::places::Place;
 use crate::binder::{Binder, fold};
 use crate::expression::{Expression, Node, Origin};
 use crate::relation::{AggregateCall, ColumnId, CteId, SetFunctionCall, Windowing};
-use crate::tables::{COMPUTED, ROW_IDS, TableColumn};
+use crate::tables::{COMPUTED, PAIR_NUMBERS, ROW_IDS, TableColumn};
 use crate::{SqlError, SqlState, SqlType};
 
 /// Columns that all tables have in PostgreSQL.
@@ -258,7 +258,8 @@ impl<'p> Scope<'p> {
     /// What the select list is: of a query over the rows that a statement changes, their new values.
     pub fn clause_of_select_list(&self) -> Clause {
         let has = |name: &str| self.relations.iter().any(|relation| relation.name.as_deref() == Some(name));
-        match (has(ROW_IDS), has(COMPUTED)) {
+        let has_pairs = || self.relations.iter().flat_map(|own| &own.columns).any(|own| own.name == PAIR_NUMBERS);
+        match (has(ROW_IDS) || has_pairs(), has(COMPUTED)) {
             (true, _) => Clause::Update,
             // The new rows of a MERGE.
             (false, true) => Clause::Values,
