@@ -63,8 +63,10 @@ def statements(text):
                 continue
             if re.match(r"(?is)(--[^\n]*\n|\s)*copy\b.*\bfrom\s+stdin", sql):
                 end = text.find("\n\\.", at)
-                rows, at = text[at:end].lstrip("\n") + "\n", text.find("\n", end + 1) + 1 or len(text)
-                begin = at
+                # Without rows, where the COPY is to fail, the next statement follows at once.
+                if end >= 0 and not re.search(r";[ \t]*$", text[at:end], re.MULTILINE):
+                    rows, at = text[at:end].lstrip("\n") + "\n", text.find("\n", end + 1) + 1 or len(text)
+                    begin = at
             if re.sub(r"(?s)/\*.*?\*/|--[^\n]*", "", sql).strip():
                 yield sql, rows
 
