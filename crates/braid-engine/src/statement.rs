@@ -76,7 +76,10 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
+use braid_sql::SqlType;
 use braid_sql::binder::precedence::Rebind;
+use braid_storage::TableDef;
+use parking_lot::Mutex;
 use sqlparser::ast::{self, Ident};
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::Parser;
@@ -147,6 +150,15 @@ pub struct Statement {
     scanned: Option<Arc<ScannedText>>,
     /// The same of the query of an EXPLAIN that was sent alone, or why it can have none.
     explained: Option<Arc<Result<ScannedText, Unscanned>>>,
+    /// For which table its ON CONFLICT DO UPDATE was found to be sound.
+    sound_update: Arc<Mutex<Option<SoundUpdate>>>,
+}
+
+/// A table whose rows a DO UPDATE may change, and the types of its parameters.
+#[derive(Debug)]
+struct SoundUpdate {
+    def: Arc<TableDef>,
+    parameter_types: Vec<SqlType>,
 }
 
 /// What becomes of a savepoint.
@@ -238,7 +250,20 @@ impl Statement {
         let (size, scanned) = (StatementSize::default(), Some(Arc::new(scanned)));
         let (kind, is_among_others) = (StatementKind::Query, false);
         let overriding = None;
-        Self { kind, origin, range, size, is_among_others, overriding, command: None, scanned, explained: None }
+        let (command, explained, sound_update) = Default::default();
+        Self { kind, origin, range, size, is_among_others, overriding, command, scanned, explained, sound_update }
+    }
+
+    /// Whether its DO UPDATE was bound before, for this table and with parameters of these types.
+    pub(crate) fn has_sound_update(&self, def: &TableDef, parameter_types: &[SqlType]) -> bool {
+        let sound = self.sound_update.lock();
+        sound.as_ref().is_some_and(|sound| *sound.def == *def && sound.parameter_types == parameter_types)
+    }
+
+    /// Notes that its DO UPDATE can be bound.
+    pub(crate) fn note_sound_update(&self, def: &Arc<TableDef>, parameter_types: &[SqlType]) {
+        let (def, parameter_types) = (Arc::clone(def), parameter_types.to_vec());
+        *self.sound_update.lock() = Some(SoundUpdate { def, parameter_types });
     }
 
     /// The same statement, parsed.
@@ -312,6 +337,7 @@ impl Statement {
                 command: Some(Arc::new(command)),
                 scanned: None,
                 explained: None,
+                sound_update: Arc::default(),
             });
         }
     }

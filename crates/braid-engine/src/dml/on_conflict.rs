@@ -161,6 +161,20 @@ impl Conflicts {
         Ok(Changed { count, returned })
     }
 
+    /// Binds DO UPDATE, which no row has needed so far: errors in it are errors of the statement. Once for a prepared statement, unless it reads
+    /// other tables.
+    async fn check_update(&self, part: Part<'_>) -> Result<(), EngineError> {
+        let Some(update) = &self.update else { return Ok(()) };
+        let types = part.parameters.types();
+        if !update.has_subquery() && part.statement.has_sound_update(&self.def, types) {
+            return Ok(());
+        }
+        let declared: Vec<Option<SqlType>> = types.iter().copied().map(Some).collect();
+        self.describe(part, &declared).await?;
+        part.statement.note_sound_update(&self.def, types);
+        Ok(())
+    }
+
     async fn attempt(
         &self,
         part: Part<'_>,
@@ -192,9 +206,7 @@ impl Conflicts {
             append(&mut appender, stored).await?;
         }
         if !is_update_bound {
-            // No row has needed it so far, and errors in it are errors of the statement.
-            let types: Vec<Option<SqlType>> = part.parameters.types().iter().copied().map(Some).collect();
-            self.describe(part, &types).await?;
+            self.check_update(part).await?;
         }
         if count > 0 {
             changes.append(&self.def, appender.finish().await?);
