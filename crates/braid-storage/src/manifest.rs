@@ -85,11 +85,10 @@ pub use commit_record::{CommitRecord, SketchChange, TableChange};
 pub(crate) use domain_section::fault as domain_fault;
 pub use domain_section::{DomainChange, Domains};
 use domain_section::{put_domains, take_domains};
-pub(crate) use missing_value::put_missing_value;
 use schema_section::put_schemas;
 pub use sequence_section::ManifestSequence;
 use sequence_section::put_sequences;
-pub(crate) use table_section::{ChunkEntry, encode_table, put_type};
+pub(crate) use table_section::{ChunkEntry, encode_table};
 use type_section::encode_types;
 use view_section::put_views;
 

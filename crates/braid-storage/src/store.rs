@@ -28,6 +28,7 @@ use crate::data_directory::DataDirectory;
 use crate::data_file::DataFile;
 use crate::data_file_header::DataFileId;
 use crate::domains::open_domains;
+use crate::key_search::{keep_trees_of, merge_searched_runs, take_over_trees};
 use crate::log_file::{LOG_HEADER_BYTES, encode_empty_log};
 use crate::manifest::{Manifest, ManifestSequence, ManifestTable};
 use crate::missing_segments::MissingSegments;
@@ -70,7 +71,7 @@ impl Store {
         let next_ids = recovered.manifest.next_ids;
         let catalog = open_tables(&directory, recovered.manifest)?;
         let shared = StoreShared::new(directory, options.device, catalog, next_ids, writer, options.encode_threads);
-        shared.key_trees.take_over(&shared.directory, &shared.device, &shared.snapshot())?;
+        take_over_trees(&shared.key_trees, &shared.directory, &shared.device, &shared.snapshot())?;
         Ok(Arc::new(Self { shared: Arc::new(shared) }))
     }
 
@@ -102,6 +103,15 @@ impl Store {
     /// The data directory.
     pub fn dir(&self) -> &Path {
         self.shared.directory.path()
+    }
+
+    /// Merges the runs of chunks that were searched for keys into trees, keeps the trees that the newest state needs, and lets the others go.
+    /// Quick if nothing has happened since the last call. Dropping the future leaves what was done so far.
+    ///
+    /// # Errors
+    /// What reading chunks and writing trees fails with.
+    pub fn merge_keys(&self) -> BoxFuture<'_, Result<(), StoreError>> {
+        Box::pin(async move { merge_searched_runs(&self.shared, &self.snapshot()).await })
     }
 
     /// Makes a checkpoint: the next opening reads no commit from before. Durable when it returns. Commits wait meanwhile.
@@ -165,7 +175,7 @@ impl Store {
 impl Drop for Store {
     /// The key trees of the newest state stay for the next process.
     fn drop(&mut self) {
-        self.shared.key_trees.keep_those_of(&self.shared.snapshot());
+        keep_trees_of(&self.shared.key_trees, &self.shared.snapshot());
     }
 }
 

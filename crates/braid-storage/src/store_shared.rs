@@ -17,8 +17,7 @@ use crate::data_directory::DataDirectory;
 use crate::data_file::DataFile;
 use crate::data_file_header::DataFileId;
 use crate::deleted_rows::PRIVATE_CHUNKS;
-use crate::key_index::SearchCache;
-use crate::key_search::KeyTrees;
+use crate::key_index::{KeptTrees, SearchCache};
 use crate::live_snapshots::LiveSnapshots;
 use crate::manifest::NextIds;
 use crate::row_locks::RowLocks;
@@ -49,7 +48,7 @@ pub(crate) struct StoreShared {
     pub(crate) live_snapshots: LiveSnapshots,
     /// What searches for keys have in memory.
     pub(crate) search_cache: SearchCache,
-    pub(crate) key_trees: KeyTrees,
+    pub(crate) key_trees: KeptTrees,
     /// What evaluates the expressions of indexes.
     pub(crate) key_evaluator: OnceLock<Arc<dyn KeyEvaluator>>,
 }
@@ -80,7 +79,7 @@ impl StoreShared {
             row_locks: Arc::default(),
             live_snapshots,
             search_cache: SearchCache::default(),
-            key_trees: KeyTrees::default(),
+            key_trees: KeptTrees::default(),
             key_evaluator: OnceLock::new(),
         }
     }

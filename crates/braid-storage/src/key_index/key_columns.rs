@@ -17,7 +17,6 @@ use braid_base::ColumnId;
 use xxhash_rust::xxh3::xxh3_128;
 
 use super::key_def::{KeyForm, KeyNulls};
-use crate::manifest::{put_missing_value, put_type};
 use crate::segment::NUMERIC_TAG;
 use crate::types::{NUMERIC_OID, NUMERIC_PRECISION_MAX};
 use crate::{ColumnType, Scalar};
@@ -80,10 +79,8 @@ impl KeyShape {
     ) -> Self {
         let mut bytes = vec![u8::from(nulls == KeyNulls::Equal)];
         for ((id, column_type), missing) in columns.iter().zip(missing) {
-            bytes.extend_from_slice(&id.0.to_le_bytes());
-            put_type(&mut bytes, *column_type);
-            bytes.push(missing.is_some().into());
-            missing.iter().for_each(|value| put_missing_value(&mut bytes, value));
+            // Texts of Debug are quoted, so that none runs into the next.
+            bytes.extend_from_slice(format!("{} {:?} {missing:?};", id.0, type_name(*column_type)).as_bytes());
         }
         bytes.extend_from_slice(&encoding_hash().to_le_bytes());
         Self { columns, computed: None, nulls, id: ShapeId(xxh3_128(&bytes)) }
@@ -132,6 +129,15 @@ impl KeyShape {
     fn converter(&self) -> RowConverter {
         let fields = self.types().map(|column_type| SortField::new(comparable_type(column_type)));
         RowConverter::new(fields.collect()).expect("the types of keys have a row format")
+    }
+}
+
+/// A name of a type that no other one has, in all processes.
+fn type_name(column_type: ColumnType) -> String {
+    match column_type {
+        ColumnType::Enum(enum_type) => format!("enum {}", enum_type.oid()),
+        ColumnType::Encoded { type_oid, modifier } => format!("encoded {type_oid} {modifier}"),
+        other => other.to_string(),
     }
 }
 

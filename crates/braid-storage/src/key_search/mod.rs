@@ -29,4 +29,4 @@ pub(crate) use key_check::{check_key, check_key_trees};
 pub(crate) use reference_check::{Unsatisfied, columns_of, first_unsatisfied, missing_keys, mixed_nulls};
 pub(crate) use run_merging::{Indexed, merge_runs};
 pub(crate) use table_keys::{Duplicate, duplicate_key, key_id, shape_of, shape_of_columns};
-pub(crate) use tree_upkeep::KeyTrees;
+pub(crate) use tree_upkeep::{keep_trees_of, merge_searched_runs, take_over_trees};

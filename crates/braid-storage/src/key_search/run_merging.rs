@@ -6,12 +6,15 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use braid_io::Device;
+
 use super::chunk_search::SearchedChunk;
 use super::index_shapes::mark_of;
 use super::tier_choice::{RunSize, choose};
+use crate::data_directory::DataDirectory;
 use crate::key_index::{
-    CHUNKS_MAX, ChunkKeys, KeyShape, KeySource, KeyTree, KnownRun, MergeError, TreeChunk, TreeError, TreeShare,
-    write_tree,
+    CHUNKS_MAX, ChunkKeys, KeyShape, KeySource, KeyTree, KeyTreeId, KnownRun, MergeError, TreeChunk, TreeError,
+    TreeLocation, TreeShare, write_tree,
 };
 use crate::store_shared::StoreShared;
 use crate::{ChunkMeta, StoreError};
@@ -103,6 +106,11 @@ pub(crate) async fn merge_runs<'a>(
         damaged += u32::from(merge(shared, shape, &chosen, indexed).await? == Merged::Damaged);
     }
     Ok(())
+}
+
+/// Where a tree of a directory lies.
+pub(super) fn location(directory: &Arc<DataDirectory>, device: &Arc<dyn Device>, id: KeyTreeId) -> TreeLocation {
+    TreeLocation { id, path: directory.key_tree(id), device: Arc::clone(device), directory: directory.clone() }
 }
 
 /// What became of a merge.
@@ -220,7 +228,7 @@ async fn write(
     let (shared, shape) = (Arc::clone(shared), shape.id());
     let id = shared.key_trees.next_id();
     while_awaited(move |is_stopped| {
-        write_tree(&shared.directory, &shared.device, id, shape, chunks, sources, is_stopped)
+        write_tree(location(&shared.directory, &shared.device, id), shape, chunks, sources, is_stopped)
     })
     .await
 }

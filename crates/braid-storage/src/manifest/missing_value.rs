@@ -6,7 +6,7 @@ use super::byte_reader::ByteReader;
 use super::scalars::{put_scalar, take_scalar};
 use crate::{PhysicalType, Scalar};
 
-pub(crate) fn put_missing_value(out: &mut Vec<u8>, value: &Scalar) {
+pub(super) fn put_missing_value(out: &mut Vec<u8>, value: &Scalar) {
     match value {
         Scalar::Bytes(bytes) => {
             let length = u32::try_from(bytes.len()).expect("missing values are checked when a column is added");

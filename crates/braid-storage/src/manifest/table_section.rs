@@ -313,7 +313,7 @@ fn take_column(reader: &mut ByteReader<'_>, at: u16, version: u32) -> Result<Col
     Ok(ColumnDef { id: ColumnId(id), name, column_type, nullable, default, missing, generated, domain })
 }
 
-pub(crate) fn put_type(out: &mut Vec<u8>, column_type: ColumnType) {
+pub(super) fn put_type(out: &mut Vec<u8>, column_type: ColumnType) {
     let (tag, parameter) = type_code(column_type);
     out.push(tag);
     out.extend_from_slice(&parameter.to_le_bytes());

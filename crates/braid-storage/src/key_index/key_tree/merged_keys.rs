@@ -5,12 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering as MemoryOrder};
 
 use super::TreeError;
-use super::tree_file::{KeyTree, KeyTreeId, TreeFile};
+use super::tree_file::{KeyTree, TreeFile, TreeLocation};
 use super::tree_header::TreeChunk;
 use super::tree_page::TreePlace;
 use super::tree_scan::TreeScan;
 use super::tree_writer::TreeWriter;
-use crate::data_directory::DataDirectory;
 use crate::key_index::KeyRun;
 use crate::key_index::key_columns::ShapeId;
 
@@ -152,16 +151,14 @@ impl Head {
 /// # Errors
 /// For a tree that cannot be read, a file that cannot be written, and [`MergeError::Stopped`] once `is_stopped`.
 pub(crate) fn write_tree(
-    directory: &Arc<DataDirectory>,
-    device: &Arc<dyn braid_io::Device>,
-    id: KeyTreeId,
+    location: TreeLocation,
     shape: ShapeId,
     chunks: Vec<TreeChunk>,
     sources: Vec<KeySource>,
     is_stopped: Arc<AtomicBool>,
 ) -> Result<KeyTree, MergeError> {
-    let file = TreeFile::create(directory, device, id).map_err(MergeError::Target)?;
-    let mut writer = TreeWriter::new(device.as_ref(), &file.handle, shape, chunks);
+    let file = TreeFile::create(location).map_err(MergeError::Target)?;
+    let mut writer = TreeWriter::new(file.device.as_ref(), &file.handle, shape, chunks);
     let mut keys = MergedKeys::new(sources, is_stopped)?;
     while let Some((key, place)) = keys.next()? {
         writer.push(key, place).map_err(MergeError::Target)?;

@@ -32,7 +32,7 @@ use braid_io::IoError;
 
 pub(crate) use merged_keys::{KeySource, MergeError, MergedKeys, write_tree};
 pub(crate) use tree_check::{hash_of_run, keys_of_chunks};
-pub(crate) use tree_file::{KeyTree, KeyTreeId, LeafCursor};
+pub(crate) use tree_file::{KeyTree, KeyTreeId, LeafCursor, TreeLocation};
 pub use tree_header::{ChunkMark, HeaderFault, TreeChunk, TreeHeader};
 pub(crate) use tree_page::CHUNKS_MAX;
 pub use tree_page::{PAGE_BYTES, PageFault, TreePage, TreePlace};

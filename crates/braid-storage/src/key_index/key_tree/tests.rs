@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -14,13 +14,12 @@ use futures::executor::block_on;
 use super::tree_page::PAGE_BYTES;
 use super::*;
 use crate::ColumnType;
-use crate::data_directory::DataDirectory;
 use crate::key_index::{KeyNulls, KeyRun, KeyShape, SearchCache};
 
 type Entry = (Vec<u8>, u32, u32);
 
 struct Trees {
-    directory: Arc<DataDirectory>,
+    directory: Arc<PathBuf>,
     device: Arc<dyn Device>,
     next_id: u64,
 }
@@ -29,20 +28,24 @@ impl Trees {
     fn new(path: &Path) -> Self {
         let options = DeviceOptions { backend: Backend::Threads, direct: false, queue_depth_max: 4, threads: 1 };
         let device = open_device(path, &options).unwrap();
-        Self { directory: Arc::new(DataDirectory::open(path, Arc::clone(&device)).unwrap()), device, next_id: 0 }
+        Self { directory: Arc::new(path.to_owned()), device, next_id: 0 }
+    }
+
+    fn location(&self, id: KeyTreeId) -> TreeLocation {
+        let (device, directory) = (Arc::clone(&self.device), Arc::clone(&self.directory));
+        TreeLocation { id, path: directory.join(format!("{id}.tree")), device, directory }
     }
 
     fn write(&mut self, chunks: Vec<TreeChunk>, sources: Vec<KeySource>) -> Arc<KeyTree> {
         self.next_id += 1;
         let id = KeyTreeId(self.next_id);
-        let tree =
-            write_tree(&self.directory, &self.device, id, shape().id(), chunks, sources, Arc::default()).unwrap();
+        let tree = write_tree(self.location(id), shape().id(), chunks, sources, Arc::default()).unwrap();
         tree.spare();
         Arc::new(tree)
     }
 
     fn reopened(&self, tree: &KeyTree) -> Result<Arc<KeyTree>, TreeError> {
-        let tree = KeyTree::open(&self.directory, &self.device, tree.id())?;
+        let tree = KeyTree::open(self.location(tree.id()))?;
         tree.spare();
         Ok(Arc::new(tree))
     }
@@ -205,7 +208,7 @@ fn a_file_goes_with_its_tree_unless_it_is_spared() {
     assert!(!path.exists());
     let stop = Arc::new(AtomicBool::new(true));
     let empty = TreeChunk { mark: ChunkMark(0), key_count: 0, row_count: 1 };
-    let stopped = write_tree(&trees.directory, &trees.device, KeyTreeId(9), shape().id(), vec![empty], vec![], stop);
+    let stopped = write_tree(trees.location(KeyTreeId(9)), shape().id(), vec![empty], vec![], stop);
     assert!(matches!(stopped, Err(MergeError::Stopped)));
-    assert_eq!(trees.directory.list_key_trees().unwrap(), []);
+    assert_eq!(fs::read_dir(temp.path()).unwrap().count(), 0);
 }

@@ -3,8 +3,9 @@
 //! Life of a file: it is created doomed, and is deleted with its last reference unless it was spared meanwhile. Trees of committed chunks are
 //! spared, so that the next opening finds them, and doomed again when no chunk of the newest state is in them.
 
+use std::any::Any;
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -17,7 +18,6 @@ use xxhash_rust::xxh3::Xxh3Default;
 use super::TreeError;
 use super::tree_header::{TreeChunk, TreeHeader};
 use super::tree_page::{PAGE_BYTES, PageFault, TreePage, TreePlace};
-use crate::data_directory::DataDirectory;
 use crate::key_index::key_columns::ShapeId;
 use crate::key_index::key_filter::KeyFilter;
 use crate::key_index::search_cache::SearchCache;
@@ -44,12 +44,24 @@ pub(crate) struct KeyTree {
     file: TreeFile,
 }
 
+/// Where a tree lies.
+pub(crate) struct TreeLocation {
+    /// The tree.
+    pub id: KeyTreeId,
+    /// The path of its file.
+    pub path: PathBuf,
+    /// Through which it is read and written.
+    pub device: Arc<dyn Device>,
+    /// What keeps other stores from the directory: a file is not deleted late, under another store.
+    pub directory: Arc<dyn Any + Send + Sync>,
+}
+
 /// The file of a tree, which goes with it while it is doomed.
 pub(super) struct TreeFile {
     pub id: KeyTreeId,
     pub handle: FileHandle,
     pub device: Arc<dyn Device>,
-    directory: Arc<DataDirectory>,
+    _directory: Arc<dyn Any + Send + Sync>,
     doomed: AtomicBool,
 }
 
@@ -58,26 +70,24 @@ impl TreeFile {
     ///
     /// # Errors
     /// Those of the device.
-    pub fn create(directory: &Arc<DataDirectory>, device: &Arc<dyn Device>, id: KeyTreeId) -> Result<Self, TreeError> {
-        Self::open(directory, device, id, OpenMode::Create)
+    pub fn create(location: TreeLocation) -> Result<Self, TreeError> {
+        Self::open(location, OpenMode::Create)
     }
 
-    fn open(
-        directory: &Arc<DataDirectory>,
-        device: &Arc<dyn Device>,
-        id: KeyTreeId,
-        mode: OpenMode,
-    ) -> Result<Self, TreeError> {
-        let handle = device.open(&directory.key_tree(id), mode)?;
-        let (device, directory) = (Arc::clone(device), Arc::clone(directory));
-        Ok(Self { id, handle, device, directory, doomed: AtomicBool::new(true) })
+    fn open(location: TreeLocation, mode: OpenMode) -> Result<Self, TreeError> {
+        let TreeLocation { id, path, device, directory } = location;
+        let handle = device.open(&path, mode)?;
+        Ok(Self { id, handle, device, _directory: directory, doomed: AtomicBool::new(true) })
     }
 }
 
 impl Drop for TreeFile {
     fn drop(&mut self) {
         if self.doomed.load(Ordering::Acquire) {
-            self.directory.remove(self.handle.path());
+            // A file that stays is removed by the next start.
+            if let Err(error) = self.device.remove(self.handle.path()) {
+                tracing::warn!(%error, "a key tree stays until the next start deletes it");
+            }
         }
     }
 }
@@ -98,9 +108,9 @@ impl KeyTree {
     ///
     /// # Errors
     /// For a file without a header, and those of the device.
-    pub fn open(directory: &Arc<DataDirectory>, device: &Arc<dyn Device>, id: KeyTreeId) -> Result<Self, TreeError> {
-        let file = TreeFile::open(directory, device, id, OpenMode::Read)?;
-        let read = |bytes| block_on(device.read(&file.handle, 0, bytes, IoReason::Load));
+    pub fn open(location: TreeLocation) -> Result<Self, TreeError> {
+        let file = TreeFile::open(location, OpenMode::Read)?;
+        let read = |bytes| block_on(file.device.read(&file.handle, 0, bytes, IoReason::Load));
         let first = read(PAGE_BYTES)?;
         let header = TreeHeader::decode(read(TreeHeader::byte_count(first.as_slice())?)?.as_slice())?;
         Ok(Self { header, filter: OnceCell::new(), file })
