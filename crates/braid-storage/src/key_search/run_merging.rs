@@ -13,7 +13,7 @@ use super::index_shapes::mark_of;
 use super::tier_choice::{RunSize, choose};
 use crate::data_directory::DataDirectory;
 use crate::key_index::{
-    CHUNKS_MAX, ChunkKeys, KeyShape, KeySource, KeyTree, KeyTreeId, KnownRun, MergeError, TreeChunk, TreeError,
+    CHUNKS_MAX, ChunkKeys, KeyRun, KeyShape, KeySource, KeyTree, KeyTreeId, KnownRun, MergeError, TreeChunk, TreeError,
     TreeLocation, TreeShare, write_tree,
 };
 use crate::store_shared::StoreShared;
@@ -71,19 +71,33 @@ pub(super) fn mergeable<'a>(shape: &KeyShape, chunks: impl Iterator<Item = Searc
     all
 }
 
-/// Whose runs may have keys that cannot be computed: nobody's, or those of deleted rows.
+/// Whether rows are in an index already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Indexed {
-    /// The rows have been indexed before.
+    /// They are. Rows whose keys cannot be computed are left out of runs: they had been deleted before there was the index.
     Before,
-    /// They are indexed for the first time.
+    /// They get their index now. Each row that is not deleted must have a key that can be computed.
     Now,
+}
+
+/// The run of a chunk that is not in a tree.
+async fn run_of(
+    shared: &Arc<StoreShared>,
+    shape: &Arc<KeyShape>,
+    searched: SearchedChunk<'_>,
+    indexed: Indexed,
+) -> Result<Arc<KeyRun>, StoreError> {
+    match indexed {
+        Indexed::Before => searched.run(shared, shape).await,
+        Indexed::Now => searched.first_run(shared, shape).await,
+    }
 }
 
 /// Trees that cannot be read back after which a call merges no more: the disk is at fault.
 const DAMAGED_MAX: u32 = 2;
 
-/// Merges the runs of these chunks until the policy has enough, tier by tier. Those of chunks in memory are left out.
+/// Merges the runs of these chunks until the policy has enough, tier by tier. Those of chunks in memory are left out. It ends before a tree
+/// would have more than 2^15 chunks: four billion rows of full ones.
 ///
 /// # Errors
 /// What reading chunks fails with, and writing trees. What was merged before stays.
@@ -176,7 +190,7 @@ async fn merge(
 }
 
 fn stopped() -> StoreError {
-    StoreError::Stopped { reason: "nobody waits for the keys any more".to_owned() }
+    StoreError::Stopped { reason: "the statement that needs the keys has ended".to_owned() }
 }
 
 fn tree_of(source: &KeySource) -> Option<Arc<KeyTree>> {
@@ -194,10 +208,7 @@ impl Merge {
         searched: SearchedChunk<'_>,
         indexed: Indexed,
     ) -> Result<(), StoreError> {
-        let run = match indexed {
-            Indexed::Before => searched.run(shared, shape).await?,
-            Indexed::Now => searched.first_run(shared, shape).await?,
-        };
+        let run = run_of(shared, shape, searched, indexed).await?;
         self.run_bytes += run.memory_bytes();
         let chunk_at = self.chunks.len() as u32;
         let mark = mark_of(shape, searched.chunk).expect("chunks without a mark are left out");
@@ -219,6 +230,7 @@ impl Merge {
     }
 }
 
+/// Writes a tree on a thread for blocking work, which stops when the future is dropped.
 async fn write(
     shared: &Arc<StoreShared>,
     shape: &Arc<KeyShape>,
@@ -266,10 +278,7 @@ pub(super) async fn sources<'a>(
     for run in mergeable(shape, chunks) {
         match run {
             Mergeable::Run(searched) => {
-                let run = match indexed {
-                    Indexed::Before => searched.run(shared, shape).await?,
-                    Indexed::Now => searched.first_run(shared, shape).await?,
-                };
+                let run = run_of(shared, shape, searched, indexed).await?;
                 sources.push(KeySource::Run { run, chunk_at: numbered.len() as u32 });
                 numbered.push(Arc::clone(searched.chunk));
             }

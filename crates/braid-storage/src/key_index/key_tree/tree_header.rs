@@ -24,8 +24,8 @@
 //!
 //! The leaves follow the header in the order of their keys, then the pages of each level above, and the filter after the root.
 //!
-//! A chunk is told by XXH3-128 of where the columns of its keys are: of the id of its file and the offsets and checksums of their segments.
-//! So a tree is never taken for that of other rows, also if a file's id is given out again after a crash.
+//! A chunk is told by XXH3-128 of where the columns of its keys are: of the id of its file, and the offsets, checksums and scales of their
+//! segments. So a tree is never taken for that of other rows, also if a file's id is given out again after a crash.
 
 use braid_base::CHUNK_ROWS;
 
