@@ -12,6 +12,7 @@
 
 use std::sync::Arc;
 
+use crate::ids::SchemaId;
 use crate::type_registry::TypeRegistry;
 
 /// The first oid of user-defined types, their array types, labels and constraints. Those of tables are below.
@@ -44,6 +45,8 @@ pub struct EnumType {
     pub oid: u32,
     /// `pg_type.oid` of its array type.
     pub array_oid: u32,
+    /// Its schema.
+    pub schema: SchemaId,
     /// Its name.
     pub name: String,
     /// The name of its array type.
@@ -197,6 +200,7 @@ mod tests {
         EnumType {
             oid: FIRST_TYPE_OID,
             array_oid: FIRST_TYPE_OID + 1,
+            schema: SchemaId::PUBLIC,
             name: "letters".to_owned(),
             array_name: "_letters".to_owned(),
             labels: (FIRST_TYPE_OID + 2..).zip(labels).map(label).collect(),

@@ -1,6 +1,6 @@
 //! Types of stored columns as PostgreSQL's types with modifiers, and back.
 
-use braid_base::EnumTypeRef;
+use braid_base::{EnumTypeRef, SchemaId};
 use braid_sql::SqlType;
 use braid_sql::pg_catalog::{TypeId, pg_catalog};
 use braid_storage::{Catalog, ColumnDef, ColumnType};
@@ -67,6 +67,24 @@ pub fn own_type_of_oid(catalog: &Catalog, oid: u32) -> Option<TypeId> {
         catalog.domains().find_map(|known| match oid {
             oid if known.definition.oid == oid => Some(TypeId::of_domain(known.id)),
             oid if known.definition.array_oid == oid => Some(TypeId::of_domain_array(known.id)),
+            _ => None,
+        })
+    })
+}
+
+/// The enumerated type or domain of a schema, or the array type of one, with this name.
+pub fn type_in(catalog: &Catalog, schema: SchemaId, name: &str) -> Option<TypeId> {
+    let mut enums = catalog.enum_types().filter(|known| known.definition.schema == schema);
+    let of_enum = enums.find_map(|known| match name {
+        name if known.definition.name == name => Some(TypeId::of_enum(known.id)),
+        name if known.definition.array_name == name => Some(TypeId::of_enum_array(known.id)),
+        _ => None,
+    });
+    let mut domains = catalog.domains().filter(|known| known.definition.schema == schema);
+    of_enum.or_else(|| {
+        domains.find_map(|known| match name {
+            name if known.definition.name == name => Some(TypeId::of_domain(known.id)),
+            name if known.definition.array_name == name => Some(TypeId::of_domain_array(known.id)),
             _ => None,
         })
     })

@@ -164,8 +164,7 @@ const FUNCTIONS: &[CatalogFunction] = &[
         "pg_get_expr",
         &["pg_node_tree", "oid"],
         "CASE WHEN called.a2 = 0 OR EXISTS (SELECT 1 FROM pg_catalog.pg_class named WHERE named.oid = called.a2)
-            THEN replace(split_part(CAST(called.a1 AS text), CHR(2), 1), CHR(1), ', ')
-                || coalesce(format_type(CAST(nullif(split_part(CAST(called.a1 AS text), CHR(2), 2), '') AS oid), NULL), '') END",
+            THEN replace(CAST(called.a1 AS text), CHR(1), ', ') END",
     ),
     function(
         "pg_get_expr",

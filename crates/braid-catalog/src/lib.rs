@@ -19,6 +19,8 @@
 //! | [`stored_values`] | fields into values |
 //! | [`column_types`] | types of columns as PostgreSQL's |
 //! | [`sequence_references`] | sequences within defaults |
+//! | [`type_references`] | types of users within stored texts |
+//! | `spliced_text` | texts with other names in the places of names |
 //! | `shown_defaults` | defaults as PostgreSQL shows them |
 //! | [`server_facts`] | what the server tells: database, roles, settings, sessions |
 //! | [`privileges`] | what a role may do |
@@ -41,9 +43,11 @@ pub mod server_facts;
 mod shown_defaults;
 pub mod snapshot;
 mod sources;
+mod spliced_text;
 mod stored_rows;
 mod stored_types;
 mod stored_values;
+pub mod type_references;
 mod view_texts;
 
 pub use names::CatalogNames;

@@ -9,7 +9,7 @@ use braid_sql::pg_catalog::TypeId;
 use braid_sql::search_path::{SYSTEM_SCHEMA, TEMPORARY_SCHEMA};
 use braid_storage::{Catalog, ChunkMeta, RoleId, TableVersion, ViewDef};
 
-use crate::column_types::own_type_of_oid;
+use crate::column_types::{own_type_of_oid, type_in};
 use crate::held_privileges::held;
 use crate::object_ids::{
     key_index_id, relation_of_row_type, row_array_type_id, schema_object_id, server_view_id, table_object_id,
@@ -20,6 +20,7 @@ use crate::relations::{relation, relation_by_id};
 use crate::server_facts::Role;
 use crate::sources::all_keys;
 use crate::stored_rows::{StoredRows, number};
+use braid_sql::types::type_numbers::parts_of_numbered;
 
 /// The names in one state of the database.
 #[derive(Clone, Debug)]
@@ -144,9 +145,17 @@ impl ObjectNames for CatalogNames {
 
     fn type_id(&self, schema: Option<&str>, name: &str) -> Option<TypeId> {
         match schema {
-            None => self.path.searched().find_map(|schema| self.type_id(Some(schema), name)),
+            None => self.path.searched().find_map(|schema| match schema {
+                SYSTEM_SCHEMA => None,
+                schema => self.type_id(Some(schema), name),
+            }),
+            Some(SYSTEM_SCHEMA) => own_type_of_oid(&self.catalog, parts_of_numbered(name)?.0),
             Some(schema) => type_in(&self.catalog, self.user_schema(schema)?, name),
         }
+    }
+
+    fn schema_of_type(&self, id: TypeId) -> Option<String> {
+        self.catalog.schema_of_type(id.oid()).map(|schema| self.in_schema(schema, "").0)
     }
 
     fn domain(&self, domain: DomainTypeId) -> Arc<DomainType> {
@@ -213,24 +222,6 @@ impl ObjectNames for CatalogNames {
     fn database_bytes(&self) -> u64 {
         self.catalog.tables().map(|table| stored_bytes(table)).sum()
     }
-}
-
-/// The enumerated type or domain of a schema, or the array type of one, with this name.
-pub fn type_in(catalog: &Catalog, schema: SchemaId, name: &str) -> Option<TypeId> {
-    let enums = (schema == SchemaId::PUBLIC).then(|| catalog.enum_types()).into_iter().flatten();
-    let of_enum = enums.into_iter().find_map(|known| match name {
-        name if known.definition.name == name => Some(TypeId::of_enum(known.id)),
-        name if known.definition.array_name == name => Some(TypeId::of_enum_array(known.id)),
-        _ => None,
-    });
-    let mut domains = catalog.domains().filter(|known| known.definition.schema == schema);
-    of_enum.or_else(|| {
-        domains.find_map(|known| match name {
-            name if known.definition.name == name => Some(TypeId::of_domain(known.id)),
-            name if known.definition.array_name == name => Some(TypeId::of_domain_array(known.id)),
-            _ => None,
-        })
-    })
 }
 
 /// Bytes on disk; of rows in memory, those that they take there.

@@ -2,12 +2,14 @@
 
 use std::fmt;
 
-use braid_sql::SqlType;
+use braid_sql::{SearchPath, SqlType};
 
 /// The server, as the system relations show it.
 pub trait ServerFacts: fmt::Debug {
     /// The database.
     fn database(&self) -> Database;
+    /// The schemas in which the session finds names without one.
+    fn search_path(&self) -> SearchPath;
     /// All roles. One has the id [`BOOTSTRAP_ROLE_ID`](crate::object_ids::BOOTSTRAP_ROLE_ID): it owns all tables.
     fn roles(&self) -> Vec<Role>;
     /// All settings as the session has them.

@@ -4,10 +4,12 @@
 //! `'x'::character varying`, an operator has parentheses, and words are in capitals (ruleutils.c, `get_rule_expr`). Here a default is
 //! kept as it was written, and read again to be shown. Forms that are not known here are shown as they were written.
 
+use braid_base::SchemaId;
 use braid_sql::binder::type_of_syntax;
 use braid_sql::functions::text_input::{ReadingSession, text_of_value, value_of_input};
 use braid_sql::pg_catalog::{FunctionEntry, TypeId, pg_catalog};
-use braid_sql::types::type_names::format_type;
+use braid_sql::types::type_names::{format_type, type_name};
+use braid_sql::types::type_numbers::numbered_type;
 use braid_sql::{SqlType, Value as SqlValue};
 use braid_storage::Catalog;
 use sqlparser::ast::{
@@ -18,35 +20,25 @@ use sqlparser::dialect::PostgreSqlDialect;
 use sqlparser::parser::Parser;
 use sqlparser::tokenizer::Token;
 
-use crate::column_types::type_of_oid;
+use crate::column_types::{own_type_of_oid, type_in};
 use crate::sequence_references::with_sequence_names;
-
-/// Stands before the number of a type of users, whose name depends on the search path of who reads it. It is the last of its text.
-pub(crate) const TYPE_NUMBER: char = '\u{2}';
+use crate::type_references::{ShownTypes, reference};
 
 /// A default of a column or a domain of this type.
-pub(crate) fn shown_default(default: &str, of: SqlType, catalog: &Catalog) -> String {
+pub(crate) fn shown_default(default: &str, of: SqlType, shown: &ShownTypes<'_>) -> String {
+    let catalog = shown.catalog;
     let (written, reader, of) = (with_sequence_names(default, catalog), Reader { catalog }, SqlType::of(of.id.base()));
-    let shown = parsed(&written).and_then(|expression| match literal_of(&expression) {
+    let text = parsed(&written).and_then(|expression| match literal_of(&expression) {
         Some(text) => literal(text, of),
         None if is_null(&expression) => null(of),
         None => reader.shown(&expression),
     });
-    // The number of a type is only read at the end.
-    let is_read = |shown: &Shown| shown.text.split_once(TYPE_NUMBER).is_none_or(|(_, id)| id.parse::<u32>().is_ok());
-    shown.filter(is_read).map_or(written, |shown| shown.text)
+    shown.with_type_names(&text.map_or(written, |text| text.text))
 }
 
 /// Reads defaults, in which types of users may be named.
 struct Reader<'a> {
     catalog: &'a Catalog,
-}
-
-/// The text of a [`shown_default`] for those who read no numbers of types.
-pub(crate) fn with_type_names(shown: &str, catalog: &Catalog) -> String {
-    let Some((before, number)) = shown.split_once(TYPE_NUMBER) else { return shown.to_owned() };
-    let id = number.parse().expect("only a number of a type is behind the sign");
-    format!("{before}{}", format_type(SqlType::of(type_of_oid(catalog, id))))
 }
 
 /// An expression as it is shown, and its type where that is known: the casts that make operands and arguments equal are shown, too.
@@ -113,15 +105,20 @@ impl Reader<'_> {
         }
         match syntax {
             DataType::Custom(name, parameters) if parameters.is_empty() => {
-                let known = self.catalog.enum_type(&name.0.last()?.as_ident()?.value)?;
-                Some(SqlType::of(type_of_oid(self.catalog, known.definition.oid)))
+                let id = match (numbered_type(name), &name.0[..]) {
+                    (Some((oid, _)), _) => own_type_of_oid(self.catalog, oid),
+                    // As earlier versions wrote it.
+                    (None, [only]) => type_in(self.catalog, SchemaId::PUBLIC, &only.as_ident()?.value),
+                    _ => None,
+                };
+                id.map(SqlType::of)
             }
             _ => None,
         }
     }
 
     fn cast(&self, operand: &Expr, sql_type: SqlType) -> Option<Shown> {
-        let (id, name) = (sql_type.id, format_type(sql_type));
+        let (id, name) = (sql_type.id, type_text(sql_type));
         if let Some(text) = literal_of(operand) {
             return match id {
                 _ if sql_type.modifier < 0 => literal(text, sql_type),
@@ -226,9 +223,14 @@ fn is_null(expression: &Expr) -> bool {
 
 fn null(sql_type: SqlType) -> Option<Shown> {
     let id = sql_type.id;
-    match id.enum_type() {
-        Some(_) => Shown::of(id, format!("NULL::{TYPE_NUMBER}{}", id.oid())),
-        None => Shown::of(id, format!("NULL::{}", format_type(sql_type))),
+    Shown::of(id, format!("NULL::{}", type_text(sql_type)))
+}
+
+/// The name of a type; of one of users its number, which is shown as its name in the end.
+fn type_text(sql_type: SqlType) -> String {
+    match sql_type.id.oid() {
+        oid if oid == sql_type.id.0 => format_type(sql_type),
+        oid => reference(oid, &type_name(sql_type.id)),
     }
 }
 
@@ -240,7 +242,7 @@ fn quoted(text: &str) -> String {
 fn literal(text: &str, sql_type: SqlType) -> Option<Shown> {
     let id = sql_type.id;
     if id.enum_type().is_some() {
-        return Shown::of(id, format!("{}::{TYPE_NUMBER}{}", quoted(text), id.oid()));
+        return Shown::of(id, format!("{}::{}", quoted(text), type_text(sql_type)));
     }
     let is_moment = [TypeId::DATE, TypeId::TIME, TypeId::TIMETZ, TypeId::TIMESTAMP, TypeId::TIMESTAMPTZ].contains(&id);
     if is_moment && text.contains(|c: char| c.is_ascii_alphabetic()) {

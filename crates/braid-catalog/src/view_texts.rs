@@ -10,14 +10,17 @@ use braid_sql::pg_catalog::key_words::quote_identifier;
 use braid_sql::search_path::SYSTEM_SCHEMA;
 use braid_sql::syntax::walk::{Tree, Walk};
 use braid_sql::syntax::{SqlDialect, parser_of};
+use braid_sql::types::type_numbers::numbered_type;
 use braid_storage::{Catalog, SourceColumn, SourceRelation, ViewDef, ViewSource};
 use sqlparser::ast::{
-    ArrayElemTypeDef, DataType, Expr, Ident, ObjectName, ObjectNamePart, Query, Select, SelectItem,
-    SelectItemQualifiedWildcardKind, TableFactor,
+    Expr, Ident, ObjectName, Query, Select, SelectItem, SelectItemQualifiedWildcardKind, TableFactor,
 };
-use sqlparser::tokenizer::Location;
 
-/// Where users' relations and types are.
+use crate::column_types::type_in;
+use crate::spliced_text::{Change, fold, idents, spliced};
+use crate::type_references::{TypeWalk, WalkTypes, qualified_type};
+
+/// Where users' relations are, if not elsewhere.
 const USER_SCHEMA: &str = "public";
 
 /// The query of a view, without a semicolon.
@@ -37,14 +40,6 @@ fn with_present_names(catalog: &Catalog, view: &ViewDef) -> Option<String> {
     let mut names = Names { catalog, view, scopes: Vec::new(), changes: Vec::new() };
     query.walk(&mut names);
     spliced(&view.text, names.changes)
-}
-
-/// A part of the text that is replaced: from the beginning of a name on, as many characters.
-struct Change {
-    start: Location,
-    /// What must stand there: names with dots between them.
-    written: Vec<Ident>,
-    replacement: String,
 }
 
 /// Looks for names that are to be replaced.
@@ -84,9 +79,7 @@ impl Names<'_> {
     }
 
     fn change(&mut self, written: Vec<Ident>, replacement: String) {
-        if let Some(first) = written.first() {
-            self.changes.push(Change { start: first.span.start, written, replacement });
-        }
+        self.changes.extend(Change::of(written, replacement));
     }
 
     /// Takes the schema from `public.t.a` where `public.t` is under an alias or a subquery.
@@ -174,6 +167,7 @@ impl Walk for Names<'_> {
     }
 
     fn enter_table_factor(&mut self, factor: &TableFactor) {
+        TypeWalk(self).enter_table_factor(factor);
         let TableFactor::Table { name, alias, args: None, .. } = factor else { return };
         let relation = self.source(name).and_then(|source| self.relation(source, alias.is_some()));
         if let Some(relation) = relation {
@@ -182,30 +176,26 @@ impl Walk for Names<'_> {
     }
 
     fn enter_expression(&mut self, expression: &Expr) {
-        match expression {
-            Expr::CompoundIdentifier(names) => self.unqualify(names),
-            Expr::Cast { data_type, .. } => self.enter_type(data_type),
-            Expr::TypedString(typed) => self.enter_type(&typed.data_type),
-            _ => {}
+        TypeWalk(self).enter_expression(expression);
+        if let Expr::CompoundIdentifier(names) = expression {
+            self.unqualify(names);
         }
     }
 }
 
-impl Names<'_> {
-    /// Gives the name of an enumerated type its schema.
-    fn enter_type(&mut self, data_type: &DataType) {
-        match data_type {
-            DataType::Array(ArrayElemTypeDef::SquareBracket(element, _)) => self.enter_type(element),
-            DataType::Custom(name, _) => {
-                let written = idents(name);
-                if let [only] = &written[..]
-                    && self.catalog.has_type_in(SchemaId::PUBLIC, &fold(only))
-                {
-                    let named = format!("{USER_SCHEMA}.{}", quote_identifier(&fold(only)));
-                    self.change(written, named);
-                }
-            }
-            _ => {}
+impl WalkTypes for Names<'_> {
+    /// Gives types of users their present names and their schemas. Texts of earlier versions have them by name.
+    fn enter_type_name(&mut self, name: &ObjectName) {
+        let written = idents(name);
+        if let Some((oid, _)) = numbered_type(name) {
+            self.change(written, qualified_type(self.catalog, oid));
+            return;
+        }
+        let folded = written.iter().map(fold).collect::<Vec<_>>();
+        if let [only] = &folded[..]
+            && let Some(known) = type_in(self.catalog, SchemaId::PUBLIC, only)
+        {
+            self.change(written, qualified_type(self.catalog, known.oid()));
         }
     }
 }
@@ -249,45 +239,4 @@ impl Present {
             None => format!("NULL::text AS {written_name}"),
         }
     }
-}
-
-fn idents(name: &ObjectName) -> Vec<Ident> {
-    name.0.iter().filter_map(ObjectNamePart::as_ident).cloned().collect()
-}
-
-/// A name as it is stored.
-fn fold(ident: &Ident) -> String {
-    if ident.quote_style.is_some() { ident.value.clone() } else { ident.value.to_ascii_lowercase() }
-}
-
-/// The text with its changes; `None` if something else than expected stands in their places.
-fn spliced(text: &str, mut changes: Vec<Change>) -> Option<String> {
-    changes.sort_by_key(|change| (change.start.line, change.start.column));
-    let (mut out, mut done) = (String::with_capacity(text.len()), 0);
-    for Change { start, written, replacement } in changes {
-        let from = byte_of(text, start)?;
-        let last = written.last()?;
-        let until = byte_of(text, last.span.end)?;
-        let part = text.get(from..until)?;
-        let is_expected = written.iter().all(|ident| part.contains(&ident.value.replace('"', "\"\"")));
-        if from < done || !is_expected {
-            return None;
-        }
-        out.push_str(text.get(done..from)?);
-        out.push_str(&replacement);
-        done = until;
-    }
-    out.push_str(text.get(done..)?);
-    Some(out)
-}
-
-/// The byte at a place in lines and characters, both from 1.
-fn byte_of(text: &str, place: Location) -> Option<usize> {
-    let line_start = match place.line.checked_sub(2) {
-        None => 0,
-        Some(before) => text.match_indices('\n').nth(before as usize)?.0 + 1,
-    };
-    let line = &text[line_start..];
-    let mut characters = line.char_indices().map(|(at, _)| at).chain([line.len()]);
-    characters.nth((place.column as usize).checked_sub(1)?).map(|at| line_start + at)
 }

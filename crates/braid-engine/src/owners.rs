@@ -171,7 +171,7 @@ fn schema_of(view: &Catalog, object: AccessObject) -> Option<braid_base::SchemaI
             let of_sequence = || view.sequence_by_id(id).map(|known| known.definition.schema);
             of_table().or_else(of_view).or_else(of_sequence)
         }
-        AccessObject::Type(_) => Some(braid_base::SchemaId::PUBLIC),
+        AccessObject::Type(oid) => view.schema_of_type(oid),
         AccessObject::Column(..) | AccessObject::Schema(_) | AccessObject::Database => None,
     }
 }

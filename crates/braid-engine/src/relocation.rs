@@ -7,8 +7,9 @@ use std::sync::Arc;
 use braid_base::SchemaId;
 use braid_sql::search_path::is_built_in;
 use braid_storage::{AlteredRows, Catalog, SequenceDef, StoreError, TableDef, ViewDef, WriteSet};
-use sqlparser::ast::{Ident, ObjectName};
+use sqlparser::ast::{DataType, Ident, ObjectName};
 
+use crate::enum_types::{DroppedKind, move_type};
 use crate::names::fold;
 use crate::notices::Notice;
 use crate::statement::{CommentObject, CommentedRelation, ObjectStatement};
@@ -17,7 +18,7 @@ use crate::table::definition_with_renamed_column;
 use crate::table_names::{Named, named_table, no_permission, no_schema};
 use crate::{EngineError, Outcome, SqlState};
 
-/// Moves a relation to another schema.
+/// Moves a relation or a type to another schema.
 ///
 /// # Errors
 /// For what does not exist or is of another kind, a schema that there is not, and names that are taken in it.
@@ -28,6 +29,13 @@ pub(crate) async fn set_schema(
 ) -> Result<Outcome, EngineError> {
     let (kind, name) = match &statement.object {
         CommentObject::Relation(kind, name) => (*kind, name),
+        CommentObject::Type(DataType::Custom(name, _)) | CommentObject::Domain(DataType::Custom(name, _)) => {
+            let is_domain = matches!(statement.object, CommentObject::Domain(_));
+            let kind = if is_domain { DroppedKind::Domain } else { DroppedKind::Type };
+            let to = fold(schema);
+            move_type(context, (name, kind), |view, from| target(context, view, from, &to)).await?;
+            return Ok(Outcome::done(statement.tag()));
+        }
         _ => return Err(EngineError::unsupported(format!("{} … SET SCHEMA is not supported", statement.tag()))),
     };
     context.settle_writes().await?;

@@ -197,7 +197,7 @@ mod tests {
     fn what_does_not_exist_is_told_from_what_we_do_not_have() {
         for (text, sqlstate) in [
             ("nosuch", "42704"),
-            ("myschema.thing", "42704"),
+            ("myschema.thing", "3F000"),
             ("serial", "42704"),
             ("numeric(1001)", "22023"),
             ("numeric(5,1001)", "22023"),

@@ -151,9 +151,9 @@ impl Catalog {
         self.types.values()
     }
 
-    /// The enumerated type called `name`, exactly as stored.
-    pub fn enum_type(&self, name: &str) -> Option<&CatalogType> {
-        self.types.values().find(|known| known.definition.name == name)
+    /// The enumerated type called `name` in a schema, exactly as stored.
+    pub fn enum_type_in(&self, schema: SchemaId, name: &str) -> Option<&CatalogType> {
+        self.types.values().find(|known| known.definition.schema == schema && known.definition.name == name)
     }
 
     /// Number of the commit that last changed which relations there are, how they and their schemas are called, or of the state that

@@ -89,11 +89,11 @@ use schema_section::put_schemas;
 pub use sequence_section::ManifestSequence;
 use sequence_section::put_sequences;
 pub(crate) use table_section::{ChunkEntry, encode_table};
-use type_section::encode_types;
+use type_section::{encode_types, put_type_schemas, take_type_schemas};
 use view_section::put_views;
 
 /// The version of the manifest's format that is written.
-pub const FORMAT_VERSION: u32 = 9;
+pub const FORMAT_VERSION: u32 = 10;
 
 /// The oldest version that is read.
 pub const FORMAT_VERSION_OLDEST: u32 = 1;
@@ -121,6 +121,8 @@ const COMMENTS_SINCE: u32 = 7;
 const ACCESS_SINCE: u32 = 8;
 /// The first version with domains.
 const DOMAINS_SINCE: u32 = 9;
+/// The first version with enumerated types in other schemas than `public`.
+const TYPE_SCHEMAS_SINCE: u32 = 10;
 
 /// One state of the database, as plain data: files are named by id, nothing is opened.
 #[derive(Clone, Debug, PartialEq)]
@@ -272,7 +274,7 @@ impl Manifest {
         let (sequence, next_file_id, next_table_id) = (reader.u64()?, reader.u64()?, reader.u32()?);
         let table_count = reader.u32()? as usize;
         let log_number = if version < LOG_SINCE { 0 } else { reader.u64()? };
-        let (next_type_oid, types) = match version {
+        let (next_type_oid, mut types) = match version {
             ..TYPES_SINCE => (FIRST_TYPE_OID, Vec::new()),
             _ => type_section::decode_types(&mut reader)?,
         };
@@ -300,6 +302,9 @@ impl Manifest {
             ..DOMAINS_SINCE => Domains::new(),
             _ => take_domains(&mut reader)?,
         };
+        if version >= TYPE_SCHEMAS_SINCE {
+            take_type_schemas(&mut reader, &mut types)?;
+        }
         let mut tables: Vec<ManifestTable> =
             Vec::with_capacity(reader.bounded_capacity(table_count, table_section::BYTES_MIN));
         for _ in 0..table_count {
@@ -333,13 +338,11 @@ impl Manifest {
     /// Whether the tables, types and files go together; if not, what does not.
     pub fn validate(&self) -> Result<(), String> {
         let (mut names, mut files) = (HashSet::new(), HashSet::new());
-        let types = self.types.iter().flat_map(|definition| [&definition.name, &definition.array_name]);
-        names.extend(types.map(|name| (SchemaId::PUBLIC, name)));
-        for domain in self.domains.values() {
-            for name in [&domain.name, &domain.array_name] {
-                if !names.insert((domain.schema, name)) {
-                    return Err(format!("two types are called \"{name}\""));
-                }
+        let enums = self.types.iter().map(|known| (known.schema, [&known.name, &known.array_name]));
+        let domains = self.domains.values().map(|known| (known.schema, [&known.name, &known.array_name]));
+        for (schema, of_type) in enums.chain(domains) {
+            if let Some(name) = of_type.into_iter().find(|name| !names.insert((schema, *name))) {
+                return Err(format!("two types are called \"{name}\""));
             }
         }
         self.validate_domains()?;
@@ -439,8 +442,10 @@ impl Manifest {
         let sequences = self.sequences.iter().map(|known| (known.def.id, known.def.schema, &known.def.name));
         let views = self.views.iter().map(|view| (view.id, view.schema, &view.name));
         let is_known = |schema: SchemaId| schema == SchemaId::PUBLIC || ids.contains(&schema);
-        if let Some(domain) = self.domains.values().find(|domain| !is_known(domain.schema)) {
-            return Err(format!("\"{}\" is in schema {}, which does not exist", domain.name, domain.schema));
+        let enums = self.types.iter().map(|known| (known.schema, &known.name));
+        let mut types = enums.chain(self.domains.values().map(|known| (known.schema, &known.name)));
+        if let Some((schema, name)) = types.find(|(schema, _)| !is_known(*schema)) {
+            return Err(format!("\"{name}\" is in schema {schema}, which does not exist"));
         }
         for (id, schema, name) in tables.chain(sequences).chain(views) {
             if !is_known(schema) {
@@ -461,6 +466,7 @@ impl Manifest {
         self.sequences.retain(|known| !gone.contains(&known.def.schema));
         self.views.retain(|view| !gone.contains(&view.schema));
         self.domains.retain(|_, domain| !gone.contains(&domain.schema));
+        self.types.retain(|known| !gone.contains(&known.schema));
         !gone.is_empty()
     }
 }
@@ -496,20 +502,24 @@ impl ManifestTable {
 /// The types, schemas, sequences, views, comments, access control and domains as a manifest has them, by ascending oid and id.
 pub(crate) fn encode_system<'a>(
     next_ids: NextIds,
-    (types, domains): (impl ExactSizeIterator<Item = &'a EnumType>, impl ExactSizeIterator<Item = &'a DomainType>),
+    (types, domains): (
+        impl ExactSizeIterator<Item = &'a EnumType> + Clone,
+        impl ExactSizeIterator<Item = &'a DomainType>,
+    ),
     schemas: impl ExactSizeIterator<Item = &'a SchemaDef>,
     sequences: impl ExactSizeIterator<Item = (&'a SequenceDef, SequenceState)>,
     views: impl ExactSizeIterator<Item = &'a ViewDef>,
     comments: &Comments,
     access: &AccessControl,
 ) -> Vec<u8> {
-    let mut system = encode_types(next_ids.type_oid, types);
+    let mut system = encode_types(next_ids.type_oid, types.clone());
     put_schemas(&mut system, schemas);
     put_sequences(&mut system, sequences);
     put_views(&mut system, views);
     put_comments(&mut system, comments);
     put_access(&mut system, access);
     put_domains(&mut system, domains);
+    put_type_schemas(&mut system, types);
     system
 }
 

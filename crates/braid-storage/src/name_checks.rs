@@ -22,12 +22,15 @@ impl Catalog {
 
     /// The names of all types and of their array types, with their schemas.
     fn type_names(&self) -> impl Iterator<Item = (SchemaId, &String)> {
-        let enums = self.enum_types().flat_map(|known| [&known.definition.name, &known.definition.array_name]);
+        let enums = self.enum_types().flat_map(|known| {
+            let EnumType { schema, name, array_name, .. } = &*known.definition;
+            [(*schema, name), (*schema, array_name)]
+        });
         let domains = self.domains().flat_map(|known| {
             let DomainType { schema, name, array_name, .. } = &*known.definition;
             [(*schema, name), (*schema, array_name)]
         });
-        enums.map(|name| (SchemaId::PUBLIC, name)).chain(domains)
+        enums.chain(domains)
     }
 
     /// Oid and name of the enumerated type or domain that has this oid, or whose array type has it.
@@ -42,6 +45,12 @@ impl Catalog {
         });
         let mut types = enums.chain(domains);
         types.find(|(own, array, _)| [*own, *array].contains(&oid)).map(|(own, _, name)| (own, name.as_str()))
+    }
+
+    /// The schema of the enumerated type or domain with this oid.
+    pub fn schema_of_type(&self, oid: u32) -> Option<SchemaId> {
+        let of_enum = self.types_by_oid().get(&oid).map(|known| known.definition.schema);
+        of_enum.or_else(|| self.domain(oid).map(|known| known.definition.schema))
     }
 
     /// Whether a type, or the array type of one, has this oid.

@@ -71,27 +71,36 @@ impl<'a> TypeChanges<'a> {
         &self.catalog
     }
 
-    /// A type by its name.
-    pub fn named(&self, name: &str) -> Option<&CatalogType> {
-        self.types.values().find(|known| known.definition.name == name)
+    /// A type as it is in the next state.
+    pub fn by_oid(&self, oid: u32) -> Option<&CatalogType> {
+        self.types.get(&oid)
     }
 
-    /// Whether a type, an array type, a table or a view has this name.
-    pub fn is_taken(&self, name: &str) -> bool {
-        let is_named = |known: &CatalogType| known.definition.name == name || known.definition.array_name == name;
+    /// Whether a type, an array type, a table or a view of a schema has this name.
+    pub fn is_taken(&self, in_schema: SchemaId, name: &str) -> bool {
+        let is_named = |known: &CatalogType| {
+            let EnumType { schema, name: own, array_name, .. } = &*known.definition;
+            *schema == in_schema && (own == name || array_name == name)
+        };
         let is_domain = |known: &CatalogDomain| {
             let DomainType { schema, name: own, array_name, .. } = &*known.definition;
-            *schema == SchemaId::PUBLIC && (own == name || array_name == name)
+            *schema == in_schema && (own == name || array_name == name)
         };
-        let is_relation = self.catalog.table(name).is_some() || self.catalog.view(name).is_some();
+        let catalog = &self.catalog;
+        let is_relation = catalog.table_in(in_schema, name).is_some() || catalog.view_in(in_schema, name).is_some();
         is_relation || self.types.values().any(is_named) || self.catalog.domains().any(is_domain)
     }
 
-    /// Adds a type with these labels, in order.
+    /// Adds a type with these labels, in order, to a schema.
     ///
     /// # Errors
     /// [`StoreError::TooManyTypes`].
-    pub fn add(&mut self, name: String, array_name: String, labels: Vec<String>) -> Result<(), StoreError> {
+    pub fn add(
+        &mut self,
+        schema: SchemaId,
+        (name, array_name): (String, String),
+        labels: Vec<String>,
+    ) -> Result<(), StoreError> {
         let first = self.shared.next_type_oids(2 + labels.len())?;
         let labels = labels.into_iter().zip(1..).map(|(text, place): (String, u32)| EnumLabel {
             oid: first + 1 + place,
@@ -99,7 +108,7 @@ impl<'a> TypeChanges<'a> {
             text: text.into(),
         });
         let labels = labels.collect();
-        let definition = Arc::new(EnumType { oid: first, array_oid: first + 1, name, array_name, labels });
+        let definition = Arc::new(EnumType { oid: first, array_oid: first + 1, schema, name, array_name, labels });
         let id = EnumTypeId::register(definition.clone());
         self.types.insert(first, CatalogType { id, definition });
         self.is_changed = true;

@@ -12,6 +12,7 @@ use crate::object_ids::{default_id, key_index_id, server_view_id, table_object_i
 use crate::server_facts::ServerFacts;
 use crate::shown_defaults::shown_default;
 use crate::stored_types::stored_type;
+use crate::type_references::ShownTypes;
 
 /// The columns of all tables, of the indexes of their keys, and of the server's views.
 pub(super) fn attributes(catalog: &Catalog, facts: &dyn ServerFacts) -> Vec<NamedRow> {
@@ -78,7 +79,8 @@ pub(super) fn attribute(relation: u32, at: usize, name: &str, sql_type: SqlType)
 }
 
 /// The defaults of all columns, and the expressions of generated ones: SQL in place of PostgreSQL's expression trees.
-pub(super) fn defaults(catalog: &Catalog) -> Vec<NamedRow> {
+pub(super) fn defaults(shown: &ShownTypes<'_>) -> Vec<NamedRow> {
+    let catalog = shown.catalog;
     let mut rows = Vec::new();
     for table in catalog.tables() {
         for column in &table.def.columns {
@@ -90,7 +92,7 @@ pub(super) fn defaults(catalog: &Catalog) -> Vec<NamedRow> {
                     ("oid", oid(default_id(table.def.id, at))),
                     ("adrelid", oid(table_object_id(table.def.id))),
                     ("adnum", small(at + 1)),
-                    ("adbin", text(&shown_default(default, declared_type(catalog, column), catalog))),
+                    ("adbin", text(&shown_default(default, declared_type(catalog, column), shown))),
                 ]);
             }
         }

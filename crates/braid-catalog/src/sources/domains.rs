@@ -3,13 +3,14 @@
 use braid_base::{DomainCheck, DomainType};
 use braid_sql::pg_catalog::{TypeCategory, TypeId, pg_catalog};
 use braid_sql::{SqlType, Value};
-use braid_storage::{Catalog, CatalogDomain};
+use braid_storage::CatalogDomain;
 
 use super::types::arrays;
 use crate::named_row::{NamedRow, letter, oid, text, yes};
 use crate::object_ids::schema_object_id;
-use crate::shown_defaults::{shown_default, with_type_names};
+use crate::shown_defaults::shown_default;
 use crate::stored_types::stored_type;
+use crate::type_references::ShownTypes;
 
 /// `domain_in`, `domain_recv`; output and subscripts are those of the base type.
 const DOMAIN_IN: u32 = 2597;
@@ -18,13 +19,10 @@ const DOMAIN_RECEIVE: u32 = 2598;
 const ENUM_SEND: u32 = 3533;
 
 /// A domain and its array type.
-pub(super) fn types(catalog: &Catalog, known: &CatalogDomain) -> [NamedRow; 2] {
+pub(super) fn types(shown: &ShownTypes<'_>, known: &CatalogDomain) -> [NamedRow; 2] {
     let domain = &known.definition;
     let namespace = schema_object_id(domain.schema);
-    [
-        of_domain(catalog, known),
-        arrays((domain.array_oid, &domain.array_name), namespace, (domain.oid, alignment(known))),
-    ]
+    [of_domain(shown, known), arrays((domain.array_oid, &domain.array_name), namespace, (domain.oid, alignment(known)))]
 }
 
 /// The type that a domain is of in the end.
@@ -37,7 +35,7 @@ fn alignment(known: &CatalogDomain) -> u8 {
     if stored_type(base(known)).alignment == b'd' { b'd' } else { b'i' }
 }
 
-fn of_domain(catalog: &Catalog, known: &CatalogDomain) -> NamedRow {
+fn of_domain(shown: &ShownTypes<'_>, known: &CatalogDomain) -> NamedRow {
     let domain = &*known.definition;
     let base = base(known);
     let (entry, stored) = (pg_catalog().type_entry(base), stored_type(base));
@@ -66,14 +64,14 @@ fn of_domain(catalog: &Catalog, known: &CatalogDomain) -> NamedRow {
         ("typcollation", oid(stored.collation)),
     ];
     if let Some(default) = &domain.default {
-        let shown = shown_default(default, SqlType::of(base), catalog);
-        row.extend([("typdefault", text(&with_type_names(&shown, catalog))), ("typdefaultbin", text(&shown))]);
+        let shown = shown_default(default, SqlType::of(base), shown);
+        row.extend([("typdefault", text(&shown)), ("typdefaultbin", text(&shown))]);
     }
     row
 }
 
 /// The check constraints of all domains: SQL in place of PostgreSQL's expression trees.
-pub(super) fn constraints(catalog: &Catalog) -> Vec<NamedRow> {
+pub(super) fn constraints(shown: &ShownTypes<'_>) -> Vec<NamedRow> {
     let of_domain = |domain: &DomainType| -> Vec<NamedRow> {
         let row = |check: &DomainCheck| {
             vec![
@@ -87,10 +85,10 @@ pub(super) fn constraints(catalog: &Catalog) -> Vec<NamedRow> {
                 ("confdeltype", letter(b' ')),
                 ("confmatchtype", letter(b' ')),
                 ("conislocal", yes()),
-                ("conbin", text(&check.condition)),
+                ("conbin", text(&shown.with_type_names(&check.condition))),
             ]
         };
         domain.checks.iter().map(row).collect()
     };
-    catalog.domains().flat_map(|known| of_domain(&known.definition)).collect()
+    shown.catalog.domains().flat_map(|known| of_domain(&known.definition)).collect()
 }

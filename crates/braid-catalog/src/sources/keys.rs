@@ -12,6 +12,7 @@ use crate::object_ids::{
     check_constraint_id, key_constraint_id, key_index_id, pattern_class_id, schema_object_id, table_object_id,
 };
 use crate::stored_types::{StoredType, stored_type};
+use crate::type_references::ShownTypes;
 
 /// Bytes of a name (`NAMEDATALEN - 1`).
 pub(super) const NAME_BYTES_MAX: usize = 63;
@@ -151,14 +152,14 @@ impl<'a> ShownKey<'a> {
 }
 
 /// The keys and check constraints of all tables.
-pub(super) fn constraints(catalog: &Catalog) -> Vec<NamedRow> {
-    keys(catalog).into_iter().chain(checks(catalog)).collect()
+pub(super) fn constraints(shown: &ShownTypes<'_>) -> Vec<NamedRow> {
+    keys(shown.catalog).into_iter().chain(checks(shown)).collect()
 }
 
 /// The check constraints of all tables: SQL in place of PostgreSQL's expression trees.
-fn checks(catalog: &Catalog) -> Vec<NamedRow> {
+fn checks(shown: &ShownTypes<'_>) -> Vec<NamedRow> {
     let mut rows = Vec::new();
-    for def in catalog.tables().map(|table| &*table.def) {
+    for def in shown.catalog.tables().map(|table| &*table.def) {
         for (at, check) in def.checks.iter().enumerate() {
             let numbers = check.columns.iter().map(|column| small(usize::from(column.0) + 1)).collect();
             rows.push(vec![
@@ -173,7 +174,7 @@ fn checks(catalog: &Catalog) -> Vec<NamedRow> {
                 ("confmatchtype", letter(b' ')),
                 ("conislocal", yes()),
                 ("conkey", Value::Array(ArrayValue::of(TypeId::INT2, numbers).into())),
-                ("conbin", text(&check.condition)),
+                ("conbin", text(&shown.with_type_names(&check.condition))),
             ]);
         }
     }
@@ -204,11 +205,11 @@ fn keys(catalog: &Catalog) -> Vec<NamedRow> {
 }
 
 /// The indexes of the keys of all tables.
-pub(super) fn indexes(catalog: &Catalog) -> Vec<NamedRow> {
-    all_keys(catalog).map(|key| index_of(&key)).collect()
+pub(super) fn indexes(shown: &ShownTypes<'_>) -> Vec<NamedRow> {
+    all_keys(shown.catalog).map(|key| index_of(&key, shown)).collect()
 }
 
-fn index_of(key: &ShownKey<'_>) -> NamedRow {
+fn index_of(key: &ShownKey<'_>, shown: &ShownTypes<'_>) -> NamedRow {
     let members = key.members();
     let stored: Vec<StoredType> = members.iter().map(|member| stored_type(member.sql_type.id)).collect();
     let collations = stored.iter().map(|stored| oid(stored.collation)).collect();
@@ -239,10 +240,10 @@ fn index_of(key: &ShownKey<'_>) -> NamedRow {
     // SQL in place of PostgreSQL's expression trees, with a character between them that no expression has.
     let expressions: Vec<&str> = members.iter().filter_map(|member| member.text).collect();
     if !expressions.is_empty() {
-        row.push(("indexprs", text(&expressions.join("\u{1}"))));
+        row.push(("indexprs", text(&shown.with_type_names(&expressions.join("\u{1}")))));
     }
     if let Some(condition) = key.form.and_then(|form| form.condition.as_deref()) {
-        row.push(("indpred", text(condition)));
+        row.push(("indpred", text(&shown.with_type_names(condition))));
     }
     row
 }

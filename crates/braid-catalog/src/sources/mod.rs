@@ -44,19 +44,24 @@ use braid_storage::Catalog;
 
 use crate::named_row::NamedRow;
 use crate::server_facts::ServerFacts;
+use crate::type_references::ShownTypes;
 pub(crate) use keys::all_keys;
 pub(crate) use schemas::has_changed_public;
 
 /// The rows of a relation of `pg_catalog` that are not stored.
 pub(crate) fn rows(relation: &str, catalog: &Catalog, facts: &dyn ServerFacts) -> Vec<NamedRow> {
+    let with_shown_types = |rows: &dyn Fn(&ShownTypes<'_>) -> Vec<NamedRow>| {
+        let path = facts.search_path();
+        rows(&ShownTypes { catalog, path: &path })
+    };
     match relation {
         "pg_class" => access::with_relation_owners(tables::classes(catalog, facts), (catalog, facts)),
         "pg_attribute" => access::with_column_lists(columns::attributes(catalog, facts), (catalog, facts)),
-        "pg_attrdef" => columns::defaults(catalog),
-        "pg_constraint" => {
-            [keys::constraints(catalog), foreign_keys::constraints(catalog), domains::constraints(catalog)].concat()
-        }
-        "pg_index" => keys::indexes(catalog),
+        "pg_attrdef" => with_shown_types(&columns::defaults),
+        "pg_constraint" => with_shown_types(&|shown| {
+            [keys::constraints(shown), foreign_keys::constraints(catalog), domains::constraints(shown)].concat()
+        }),
+        "pg_index" => with_shown_types(&keys::indexes),
         "pg_namespace" => schemas::schemas(catalog, facts),
         "pg_sequence" => sequences::sequences(catalog),
         "pg_depend" => {
@@ -65,7 +70,7 @@ pub(crate) fn rows(relation: &str, catalog: &Catalog, facts: &dyn ServerFacts) -
             [sequences::dependencies(catalog), views::dependencies(catalog), of_constraints, of_types].concat()
         }
         "pg_init_privs" => initial_privileges::initial_privileges(facts),
-        "pg_type" => types::types(catalog, facts),
+        "pg_type" => with_shown_types(&|shown| types::types(shown, facts)),
         "pg_enum" => types::labels(catalog),
         "pg_rewrite" => views::rules(catalog),
         "pg_description" => comments::descriptions(catalog),

@@ -10,8 +10,9 @@ use super::access::put_owner;
 use super::domains;
 use super::keys::NAME_BYTES_MAX;
 use crate::named_row::{NamedRow, letter, oid, text, yes};
-use crate::object_ids::{PUBLIC_NAMESPACE_ID, row_array_type_id, row_type_id, schema_object_id, table_object_id};
+use crate::object_ids::{row_array_type_id, row_type_id, schema_object_id, table_object_id};
 use crate::server_facts::ServerFacts;
+use crate::type_references::ShownTypes;
 
 /// The functions of a type, by the columns that name them.
 type Functions = [(&'static str, u32); 5];
@@ -32,7 +33,8 @@ const OF_ROWS: Functions =
 const ARRAY_ANALYZE: u32 = 3816;
 
 /// All enumerated types and domains, and the types of the rows of tables and views, each with its array type behind it.
-pub(super) fn types(catalog: &Catalog, facts: &dyn ServerFacts) -> Vec<NamedRow> {
+pub(super) fn types(shown: &ShownTypes<'_>, facts: &dyn ServerFacts) -> Vec<NamedRow> {
+    let catalog = shown.catalog;
     let owned = |mut row: NamedRow, oid: u32, list: bool| {
         put_owner(&mut row, (catalog, facts), AccessObject::Type(oid), ("typowner", "typacl"));
         // An array type has the privileges of its element type, and no list.
@@ -41,12 +43,13 @@ pub(super) fn types(catalog: &Catalog, facts: &dyn ServerFacts) -> Vec<NamedRow>
     };
     let rows = catalog.enum_types().map(|known| &known.definition).flat_map(|definition| {
         let oid = definition.oid;
-        let array = arrays((definition.array_oid, &definition.array_name), PUBLIC_NAMESPACE_ID, (oid, b'i'));
+        let namespace = schema_object_id(definition.schema);
+        let array = arrays((definition.array_oid, &definition.array_name), namespace, (oid, b'i'));
         [owned(enumerated(definition), oid, true), owned(array, oid, false)]
     });
     let of_domains = catalog.domains().flat_map(|known| {
         let oid = known.definition.oid;
-        let [domain, array] = domains::types(catalog, known);
+        let [domain, array] = domains::types(shown, known);
         [owned(domain, oid, true), owned(array, oid, false)]
     });
     let relations = relations(catalog);
@@ -76,7 +79,7 @@ fn relations(catalog: &Catalog) -> Vec<(TableId, SchemaId, &str)> {
 /// The names of all types but those of arrays of rows, by schema.
 fn type_names(catalog: &Catalog, relations: &[(TableId, SchemaId, &str)]) -> HashSet<(SchemaId, String)> {
     let enums = catalog.enum_types().map(|known| &known.definition);
-    let enums = enums.flat_map(|known| [&known.name, &known.array_name].map(|name| (SchemaId::PUBLIC, name.clone())));
+    let enums = enums.flat_map(|known| [&known.name, &known.array_name].map(|name| (known.schema, name.clone())));
     let domains = catalog.domains().map(|known| &known.definition);
     let domains = domains.flat_map(|known| [&known.name, &known.array_name].map(|name| (known.schema, name.clone())));
     let relations = relations.iter().map(|(_, schema, name)| (*schema, (*name).to_owned()));
@@ -112,7 +115,7 @@ fn array_name(taken: &mut HashSet<(SchemaId, String)>, schema: SchemaId, relatio
 }
 
 fn enumerated(definition: &EnumType) -> NamedRow {
-    let mut row = common(definition.oid, &definition.name, PUBLIC_NAMESPACE_ID, OF_ENUMS);
+    let mut row = common(definition.oid, &definition.name, schema_object_id(definition.schema), OF_ENUMS);
     row.extend([
         ("typlen", Value::Int2(4)),
         ("typbyval", yes()),

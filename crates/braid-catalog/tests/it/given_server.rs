@@ -8,6 +8,7 @@ use braid_catalog::{
     Cursor, Database, Lock, LockTarget, PreparedStatement, Role, ServerFacts, ServerView, Session, Setting,
 };
 use braid_io::{Backend, DeviceOptions, open_device};
+use braid_sql::SearchPath;
 use braid_storage::{Catalog, ColumnChange, ColumnDef, ColumnType, NewTable, Store, StoreOptions};
 
 /// A server with one role, one setting and one session, as a new cluster of PostgreSQL has them.
@@ -17,6 +18,10 @@ pub struct GivenServer;
 impl ServerFacts for GivenServer {
     fn database(&self) -> Database {
         Database { id: 5, name: "postgres".to_owned() }
+    }
+
+    fn search_path(&self) -> SearchPath {
+        SearchPath::default()
     }
 
     fn roles(&self) -> Vec<Role> {

@@ -87,7 +87,7 @@ fn constraint_of_domain(
     snapshot: &Catalog,
     (constraint, name): (&str, &DataType),
 ) -> Result<EngineError, EngineError> {
-    let known = named_type(context, snapshot, name)?.domain()?;
+    let known = named_type(context, snapshot, name)?.domain(context, snapshot)?;
     if known.definition.checks.iter().any(|check| check.name == constraint) {
         return Ok(EngineError::unsupported("comments on constraints of domains are not supported"));
     }
@@ -96,7 +96,7 @@ fn constraint_of_domain(
 }
 
 fn domain(context: &StatementContext, snapshot: &Catalog, name: &DataType) -> Result<CommentSubject, EngineError> {
-    Ok(CommentSubject::Type(named_type(context, snapshot, name)?.domain()?.definition.oid))
+    Ok(CommentSubject::Type(named_type(context, snapshot, name)?.domain(context, snapshot)?.definition.oid))
 }
 
 /// The type of a name. A type with a syntax of its own is one of the system.

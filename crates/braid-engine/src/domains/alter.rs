@@ -35,8 +35,9 @@ pub(super) async fn alter_domain(
     let states = context.states();
     let named = NamedType::find(context, &states.1, name)?;
     named.missing().map_or(Ok(()), Err)?;
-    let no_domain = |_| EngineError::new(SqlState::WrongObjectType, format!("{} is not a domain", named.shown()));
-    let known = named.domain().map_err(no_domain)?;
+    let no_domain =
+        |_| EngineError::new(SqlState::WrongObjectType, format!("{} is not a domain", named.shown(context, &states.1)));
+    let known = named.domain(context, &states.1).map_err(no_domain)?;
     let mut definition = (*known.definition).clone();
     let changed = Changed { context, statement, known: &known };
     match change {
@@ -129,7 +130,7 @@ impl Changed<'_> {
 
     fn rename(self, view: &Catalog, definition: &mut DomainType, name: String) -> Result<(), EngineError> {
         check_free(view, definition.schema, &name)?;
-        check_unmentioned(view, &NamedType::Domain(self.known.clone()))?;
+        check_unmentioned((self.context, view), &NamedType::Domain(self.known.clone()))?;
         definition.array_name = array_name(view, definition.schema, &name);
         definition.name = name;
         Ok(())

@@ -38,7 +38,7 @@ pub(super) fn checked_condition(
     }
     let mut condition = (*check.expr).clone();
     condition.rewrite(&mut NamedValue);
-    let text = condition_text(&condition)?;
+    let text = condition_text(&condition, &StatementFacts::of(context))?;
     bound_condition(context, base, &text).map_err(EngineError::without_position)?;
     Ok(text)
 }

@@ -11,8 +11,8 @@ use braid_storage::{Catalog, ColumnType};
 use sqlparser::ast::{ColumnOption, Ident};
 
 use super::constraints::{checked_condition, checked_default, constraint_name, impossible};
+use crate::enum_types::{array_type_name, check_lasting, is_type_name};
 use crate::front_end::StatementFacts;
-use crate::names::NAME_BYTES_MAX;
 use crate::sql_types::column_type_of_sql_type;
 use crate::statement::{CreateDomain, check_of};
 use crate::statement_context::StatementContext;
@@ -35,9 +35,7 @@ struct Clauses<'a> {
 /// For a name that is taken, a type that is none of a domain or of columns, and clauses that do not go together.
 pub(super) async fn create_domain(context: &StatementContext, create: &CreateDomain) -> Result<Outcome, EngineError> {
     let NewName { schema, name } = new_name(context, &create.name, Persistence::Lasting).await?;
-    if schema != SchemaId::PUBLIC {
-        return Err(EngineError::unsupported("types in other schemas than public are not supported"));
-    }
+    check_lasting(context, schema)?;
     let sql_type = type_of_syntax(&create.data_type, &StatementFacts::of(context));
     let sql_type = sql_type.map_err(SqlError::without_position)?;
     if pg_catalog().type_entry(sql_type.id).kind == TypeKind::Pseudo {
@@ -117,22 +115,13 @@ impl<'a> Clauses<'a> {
 
 /// Refuses a name that a type or a relation has.
 pub(super) fn check_free(view: &Catalog, schema: SchemaId, name: &str) -> Result<(), EngineError> {
-    let is_relation = view.table_in(schema, name).is_some() || view.view_in(schema, name).is_some();
-    match is_relation || view.has_type_in(schema, name) {
+    match is_type_name(view, schema, name) {
         true => Err(EngineError::new(SqlState::DuplicateObject, format!("type \"{name}\" already exists"))),
         false => Ok(()),
     }
 }
 
-/// The name of the array type of a domain: with as many underscores before it as no other type has.
+/// The name of the array type of a domain.
 pub(super) fn array_name(view: &Catalog, schema: SchemaId, name: &str) -> String {
-    let mut underscores = String::from("_");
-    loop {
-        let end = name.floor_char_boundary(NAME_BYTES_MAX.saturating_sub(underscores.len()));
-        let candidate = format!("{underscores}{}", &name[..end]);
-        if candidate != name && check_free(view, schema, &candidate).is_ok() {
-            return candidate;
-        }
-        underscores.push('_');
-    }
+    array_type_name(name, |candidate| is_type_name(view, schema, candidate))
 }

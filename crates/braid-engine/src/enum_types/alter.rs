@@ -3,14 +3,15 @@
 use std::sync::Arc;
 
 use braid_base::enum_types::{EnumLabel, EnumType, LabelPlace, NoKey};
-use braid_storage::{Catalog, TypeChanges};
+use braid_catalog::type_references::names_column;
+use braid_storage::{Catalog, TypeChanges, ViewDef};
 use sqlparser::ast::{
     AlterType, AlterTypeAddValue, AlterTypeAddValuePosition, AlterTypeOperation, AlterTypeRenameValue, Ident,
 };
 
 use super::change::change_types;
 use super::labels::{array_name, check_length, free_name, label_of};
-use super::mentions::{self, RowText};
+use super::mentions::{self, Mentioned, RowText};
 use super::named_type::NamedType;
 use crate::names::fold;
 use crate::notices::Notice;
@@ -28,9 +29,12 @@ pub(crate) async fn alter_type(context: &StatementContext, alter: &AlterType) ->
             return Err(missing);
         }
         match &alter.operation {
-            AlterTypeOperation::AddValue(add) => add_value(context, changes, enumerated(&named)?, add),
-            AlterTypeOperation::RenameValue(rename) => rename_value(changes, &named, rename),
-            AlterTypeOperation::Rename(rename) => rename_type(changes, &named, &rename.new_name),
+            AlterTypeOperation::AddValue(add) => {
+                let definition = enumerated((context, changes.catalog()), &named)?;
+                add_value(context, changes, definition, add)
+            }
+            AlterTypeOperation::RenameValue(rename) => rename_value(context, changes, &named, rename),
+            AlterTypeOperation::Rename(rename) => rename_type(context, changes, &named, &rename.new_name),
         }
     });
     altered.await?;
@@ -38,10 +42,13 @@ pub(crate) async fn alter_type(context: &StatementContext, alter: &AlterType) ->
 }
 
 /// The type, if it has labels.
-fn enumerated(named: &NamedType) -> Result<EnumType, EngineError> {
+fn enumerated((context, catalog): (&StatementContext, &Catalog), named: &NamedType) -> Result<EnumType, EngineError> {
     match named {
         NamedType::Enum(known) => Ok((*known.definition).clone()),
-        other => Err(EngineError::new(SqlState::WrongObjectType, format!("{} is not an enum", other.shown()))),
+        other => Err(EngineError::new(
+            SqlState::WrongObjectType,
+            format!("{} is not an enum", other.shown(context, catalog)),
+        )),
     }
 }
 
@@ -79,11 +86,12 @@ fn add_value(
 }
 
 fn rename_value(
+    context: &StatementContext,
     changes: &mut TypeChanges<'_>,
     named: &NamedType,
     rename: &AlterTypeRenameValue,
 ) -> Result<(), EngineError> {
-    let mut definition = enumerated(named)?;
+    let mut definition = enumerated((context, changes.catalog()), named)?;
     let (from, to) = (label_of(&rename.from)?, label_of(&rename.to)?);
     check_length(to)?;
     if definition.label(from).is_none() {
@@ -132,7 +140,14 @@ fn rename_value(
     Ok(())
 }
 
-fn rename_type(changes: &mut TypeChanges<'_>, named: &NamedType, new_name: &Ident) -> Result<(), EngineError> {
+fn rename_type(
+    context: &StatementContext,
+    changes: &mut TypeChanges<'_>,
+    named: &NamedType,
+    new_name: &Ident,
+) -> Result<(), EngineError> {
+    let catalog = Arc::clone(changes.catalog());
+    let shown = || named.shown(context, &catalog);
     let wrong = |message: String| EngineError::new(SqlState::WrongObjectType, message);
     let known = match named {
         NamedType::Enum(known) => known,
@@ -140,52 +155,56 @@ fn rename_type(changes: &mut TypeChanges<'_>, named: &NamedType, new_name: &Iden
             return Err(wrong(format!("{table} is a table's row type")).with_hint("Use ALTER TABLE instead."));
         }
         NamedType::Array(known) => {
-            let element = NamedType::Enum(known.clone()).shown();
-            return Err(wrong(format!("cannot alter array type {}", named.shown()))
+            let element = NamedType::Enum(known.clone()).shown(context, &catalog);
+            return Err(wrong(format!("cannot alter array type {}", shown()))
                 .with_hint(format!("You can alter type {element}, which will alter the array type as well.")));
         }
-        other => return Err(EngineError::unsupported(format!("renaming type {} is not supported", other.shown()))),
+        _ => return Err(EngineError::unsupported(format!("renaming type {} is not supported", shown()))),
     };
-    let name = fold(new_name);
-    let former = &known.definition.name;
-    check_unmentioned(changes.catalog(), named)?;
-    free_name(changes, &name)?;
+    let (name, schema) = (fold(new_name), known.definition.schema);
+    check_unmentioned((context, &catalog), named)?;
+    free_name(changes, schema, &name)?;
     // If the name was that of its own array type, the array type has got another one.
-    let mut definition =
-        changes.named(former).map_or_else(|| (*known.definition).clone(), |now| (*now.definition).clone());
-    definition.array_name = array_name(changes, &name);
+    let now = changes.by_oid(known.definition.oid).unwrap_or(known);
+    let mut definition = (*now.definition).clone();
+    definition.array_name = array_name(changes, schema, &name);
     definition.name = name;
     changes.replace(definition);
     Ok(())
 }
 
-/// Refuses another name for a type that SQL texts have by its name.
+/// Refuses another name, or another schema, for a type that SQL texts of earlier versions have by its name, or that names a column of a view.
 ///
 /// # Errors
 /// 0A000
-pub(crate) fn check_unmentioned(catalog: &Catalog, named: &NamedType) -> Result<(), EngineError> {
-    let (name, oids) = match named {
-        NamedType::Enum(known) => (&known.definition.name, [known.definition.oid, known.definition.array_oid]),
-        NamedType::Domain(known) => (&known.definition.name, [known.definition.oid, known.definition.array_oid]),
+pub(crate) fn check_unmentioned(
+    (context, catalog): (&StatementContext, &Catalog),
+    named: &NamedType,
+) -> Result<(), EngineError> {
+    let mentioned = match named {
+        NamedType::Enum(known) => Mentioned::of_enum(known),
+        NamedType::Domain(known) => Mentioned::of_domain(known),
         _ => return Ok(()),
     };
     let refused = |by: String| {
-        let message = format!("renaming type {} is not supported while {by}", named.shown());
+        let message = format!("renaming type {} is not supported while {by}", named.shown(context, catalog));
         Err(EngineError::unsupported(message))
     };
-    if let Some((table, column)) = mentions::of_name(catalog, name).next() {
+    let is_written = |text: &str| mentioned.is_written_in(text);
+    if let Some((table, column)) = mentions::in_defaults(catalog, &is_written).next() {
         let (column, table) = (&column.name, &table.name);
         return refused(format!(
             "the default or the expression of column \"{column}\" of table \"{table}\" has its name"
         ));
     }
-    if let Some(RowText { table, kind, name, .. }) = mentions::in_rows(catalog, name) {
+    if let Some(RowText { table, kind, name, .. }) = mentions::in_rows(catalog, &is_written).next() {
         return refused(format!("{kind} \"{name}\" of table \"{}\" has its name", table.name));
     }
-    if let Some(view) = mentions::views(catalog, oids).next() {
-        return refused(format!("view \"{}\" has it", view.name));
+    let has_name = |view: &&Arc<ViewDef>| is_written(&view.text) || names_column(&view.text, mentioned.oids);
+    if let Some(view) = mentions::views(catalog, mentioned.oids).find(has_name) {
+        return refused(format!("view \"{}\" has its name", view.name));
     }
-    match catalog.domains().find(|known| mentions::domain_mentions(&known.definition, name)) {
+    match catalog.domains().find(|known| mentions::in_domain(&known.definition, &is_written)) {
         Some(known) => refused(format!("domain \"{}\" has its name in a text", known.definition.name)),
         None => Ok(()),
     }

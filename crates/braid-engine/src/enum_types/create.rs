@@ -22,18 +22,27 @@ pub(crate) async fn create_type(
         return Err(EngineError::unsupported("types other than enumerated types are not supported"));
     };
     let NewName { schema, name } = new_name(context, name, Persistence::Lasting).await?;
-    if schema != SchemaId::PUBLIC {
-        return Err(EngineError::unsupported("types in other schemas than public are not supported"));
-    }
+    check_lasting(context, schema)?;
     let labels = labels_of(labels)?;
     let created = change_types(context, |changes| {
-        free_name(changes, &name)?;
+        free_name(changes, schema, &name)?;
         check_labels(&labels)?;
-        let array_name = array_name(changes, &name);
-        Ok::<_, EngineError>(changes.add(name, array_name, labels)?)
+        let array_name = array_name(changes, schema, &name);
+        Ok::<_, EngineError>(changes.add(schema, (name, array_name), labels)?)
     });
     created.await?;
     Ok(Outcome::done("CREATE TYPE"))
+}
+
+/// Refuses types in temporary schemas: PostgreSQL drops them with the columns that have them.
+///
+/// # Errors
+/// 0A000
+pub(crate) fn check_lasting(context: &StatementContext, schema: SchemaId) -> Result<(), EngineError> {
+    match context.snapshot().is_temporary(schema) {
+        true => Err(EngineError::unsupported("types in temporary schemas are not supported")),
+        false => Ok(()),
+    }
 }
 
 fn labels_of(written: &[Ident]) -> Result<Vec<String>, EngineError> {

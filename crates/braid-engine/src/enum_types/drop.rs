@@ -1,11 +1,15 @@
 //! DROP TYPE and DROP DOMAIN.
 
-use braid_storage::{Catalog, CatalogDomain, CatalogType, ColumnDef, TableDef};
+use std::sync::Arc;
+
+use braid_base::{SchemaId, TableId};
+use braid_sql::functions::strings::quoting::quote_identifier;
+use braid_storage::{Catalog, CatalogDomain, CatalogType, ColumnDef, TableDef, ViewDef};
 use sqlparser::ast::ObjectName;
 
-use super::mentions;
+use super::mentions::{self, Mentioned};
 use super::named_type::NamedType;
-use crate::dependents::Behavior;
+use crate::dependents::{Behavior, described};
 use crate::notices::Notice;
 use crate::statement_context::StatementContext;
 use crate::table::Missing;
@@ -34,10 +38,18 @@ impl DroppedType {
         }
     }
 
-    fn shown(&self) -> String {
+    fn shown(&self, context: &StatementContext, catalog: &Catalog) -> String {
+        let named = match self {
+            Self::Enum(known) => NamedType::Enum(known.clone()),
+            Self::Domain(known) => NamedType::Domain(known.clone()),
+        };
+        named.shown(context, catalog)
+    }
+
+    fn mentioned(&self) -> Mentioned {
         match self {
-            Self::Enum(known) => NamedType::Enum(known.clone()).shown(),
-            Self::Domain(known) => NamedType::Domain(known.clone()).shown(),
+            Self::Enum(known) => Mentioned::of_enum(known),
+            Self::Domain(known) => Mentioned::of_domain(known),
         }
     }
 }
@@ -61,13 +73,15 @@ pub(crate) async fn drop_types(
                     context.raise(Notice::skipping(SqlState::SuccessfulCompletion, error.message()));
                 }
                 (Some(error), Missing::Refused) => return Err(error),
-                (None, _) if kind == DroppedKind::Domain => dropped.push(DroppedType::Domain(named.domain()?)),
-                (None, _) => dropped.push(droppable(view, named)?),
+                (None, _) if kind == DroppedKind::Domain => {
+                    dropped.push(DroppedType::Domain(named.domain(context, view)?))
+                }
+                (None, _) => dropped.push(droppable((context, view), named)?),
             }
         }
         dropped.sort_by_key(DroppedType::oid);
         dropped.dedup_by_key(|known| known.oid());
-        check_unused(view, &dropped, behavior)?;
+        check_unused((context, view), &dropped, behavior)?;
         writes.change_types(view, |changes| {
             for known in &dropped {
                 if let DroppedType::Enum(known) = known {
@@ -88,9 +102,9 @@ pub(crate) async fn drop_types(
 }
 
 /// The type, if it is one of users.
-fn droppable(catalog: &Catalog, named: NamedType) -> Result<DroppedType, EngineError> {
+fn droppable((context, catalog): (&StatementContext, &Catalog), named: NamedType) -> Result<DroppedType, EngineError> {
     let refused = |message: String| EngineError::new(SqlState::DependentObjectsStillExist, message);
-    let shown = named.shown();
+    let shown = named.shown(context, catalog);
     let of_array = |element: String| {
         Err(refused(format!("cannot drop type {shown} because type {element} requires it"))
             .with_hint(format!("You can drop type {element} instead.")))
@@ -98,8 +112,8 @@ fn droppable(catalog: &Catalog, named: NamedType) -> Result<DroppedType, EngineE
     match named {
         NamedType::Enum(known) => Ok(DroppedType::Enum(known)),
         NamedType::Domain(known) => Ok(DroppedType::Domain(known)),
-        NamedType::Array(known) => of_array(NamedType::Enum(known).shown()),
-        NamedType::DomainArray(known) => of_array(NamedType::Domain(known).shown()),
+        NamedType::Array(known) => of_array(NamedType::Enum(known).shown(context, catalog)),
+        NamedType::DomainArray(known) => of_array(NamedType::Domain(known).shown(context, catalog)),
         NamedType::Row(name) => {
             let kind = match catalog.view(&name) {
                 Some(view) if view.is_materialized() => "materialized view",
@@ -116,9 +130,16 @@ fn droppable(catalog: &Catalog, named: NamedType) -> Result<DroppedType, EngineE
 }
 
 /// Refuses types that columns, defaults, views or domains have.
-fn check_unused(catalog: &Catalog, dropped: &[DroppedType], behavior: Behavior) -> Result<(), EngineError> {
+fn check_unused(
+    (context, catalog): (&StatementContext, &Catalog),
+    dropped: &[DroppedType],
+    behavior: Behavior,
+) -> Result<(), EngineError> {
     let is_dropped = |oid: u32| dropped.iter().any(|known| known.oid() == oid);
-    let dependents: Vec<String> = dropped.iter().flat_map(|known| dependents(catalog, known, &is_dropped)).collect();
+    let dependents: Vec<String> = dropped
+        .iter()
+        .flat_map(|known| dependents((context, catalog), known, &Gone { is_type: &is_dropped, ..Gone::none() }))
+        .collect();
     if dependents.is_empty() {
         return Ok(());
     }
@@ -129,7 +150,7 @@ fn check_unused(catalog: &Catalog, dropped: &[DroppedType], behavior: Behavior) 
         .with_detail(dependents.join("\n")));
     }
     let message = match dropped {
-        [only] => format!("cannot drop type {} because other objects depend on it", only.shown()),
+        [only] => format!("cannot drop type {} because other objects depend on it", only.shown(context, catalog)),
         _ => "cannot drop desired object(s) because other objects depend on them".to_owned(),
     };
     Err(EngineError::new(SqlState::DependentObjectsStillExist, message)
@@ -137,13 +158,51 @@ fn check_unused(catalog: &Catalog, dropped: &[DroppedType], behavior: Behavior) 
         .with_hint("Use DROP ... CASCADE to drop the dependent objects too."))
 }
 
+/// Refuses to drop schemas with types that something elsewhere has, which is not dropped with them.
+///
+/// # Errors
+/// 0A000: PostgreSQL drops columns, defaults and constraints then.
+pub(crate) fn check_unused_outside(
+    (context, catalog): (&StatementContext, &Catalog),
+    is_dropped: &dyn Fn(SchemaId) -> bool,
+    views: &[Arc<ViewDef>],
+) -> Result<(), EngineError> {
+    let enums = catalog.enum_types().filter(|known| is_dropped(known.definition.schema));
+    let domains = catalog.domains().filter(|known| is_dropped(known.definition.schema));
+    let types = enums.cloned().map(DroppedType::Enum).chain(domains.cloned().map(DroppedType::Domain));
+    let is_type = |oid: u32| catalog.schema_of_type(oid).is_some_and(is_dropped);
+    let gone = Gone { is_type: &is_type, is_schema: is_dropped, is_view: &|id| views.iter().any(|view| view.id == id) };
+    let dependents: Vec<String> = types.flat_map(|known| dependents((context, catalog), &known, &gone)).collect();
+    match dependents.is_empty() {
+        true => Ok(()),
+        false => Err(EngineError::unsupported(
+            "DROP SCHEMA … CASCADE is not supported while columns, defaults, views or domains of other schemas have its types",
+        )
+        .with_detail(dependents.join("\n"))),
+    }
+}
+
+/// What is dropped together with types.
+struct Gone<'a> {
+    /// Other types, by their oids.
+    is_type: &'a dyn Fn(u32) -> bool,
+    /// All of a schema.
+    is_schema: &'a dyn Fn(SchemaId) -> bool,
+    /// Views.
+    is_view: &'a dyn Fn(TableId) -> bool,
+}
+
+impl Gone<'_> {
+    /// Nothing else.
+    fn none() -> Self {
+        Self { is_type: &|_| false, is_schema: &|_| false, is_view: &|_| false }
+    }
+}
+
 /// What depends on a type and is not dropped with it, the newest first, as PostgreSQL lists it.
-fn dependents(catalog: &Catalog, known: &DroppedType, is_dropped: &dyn Fn(u32) -> bool) -> Vec<String> {
-    let shown = known.shown();
-    let (name, array_oid) = match known {
-        DroppedType::Enum(known) => (known.definition.name.clone(), known.definition.array_oid),
-        DroppedType::Domain(known) => (known.definition.name.clone(), known.definition.array_oid),
-    };
+fn dependents((context, catalog): (&StatementContext, &Catalog), known: &DroppedType, gone: &Gone<'_>) -> Vec<String> {
+    let (shown, mentioned) = (known.shown(context, catalog), known.mentioned());
+    let is_in = |text: &str| mentioned.is_in(text);
     let columns: Vec<(&TableDef, &ColumnDef)> = match known {
         // A column of a domain depends on the domain, and that on the type.
         DroppedType::Enum(known) => {
@@ -153,28 +212,34 @@ fn dependents(catalog: &Catalog, known: &DroppedType, is_dropped: &dyn Fn(u32) -
             catalog.columns_of_domain(known.definition.oid).map(|(def, column)| (&**def, column)).collect()
         }
     };
+    let table_name = |table: &TableDef| described(context, catalog, table.id);
+    let domain_name = |other: &CatalogDomain| NamedType::Domain(other.clone()).shown(context, catalog);
     let of_column = |(table, column): &(&TableDef, &ColumnDef)| {
-        format!("column {} of table {} depends on type {shown}", column.name, table.name)
+        format!("column {} of {} depends on type {shown}", quote_identifier(&column.name), table_name(table))
     };
+    let stays = |table: &TableDef| !(gone.is_schema)(table.schema);
     let is_other = |(table, column): &(&TableDef, &ColumnDef)| {
-        !columns.iter().any(|(other, of_type)| other.id == table.id && of_type.name == column.name)
+        stays(table) && !columns.iter().any(|(other, of_type)| other.id == table.id && of_type.name == column.name)
     };
-    let defaults = mentions::of_name(catalog, &name).filter(is_other);
+    let defaults = mentions::in_defaults(catalog, &is_in).filter(is_other);
     let defaults = defaults.map(|(table, column)| {
-        format!("default value for column {} of table {} depends on type {shown}", column.name, table.name)
+        let column = quote_identifier(&column.name);
+        format!("default value for column {column} of {} depends on type {shown}", table_name(table))
     });
-    let check = mentions::in_rows(catalog, &name).map(|found| match found.kind {
+    let checks = mentions::in_rows(catalog, &is_in).filter(|found| stays(found.table)).map(|found| match found.kind {
         "index" => format!("index {} depends on type {shown}", found.name),
-        kind => format!("{kind} {} on table {} depends on type {shown}", found.name, found.table.name),
+        kind => format!("{kind} {} on {} depends on type {shown}", found.name, table_name(found.table)),
     });
-    let views = mentions::views(catalog, [known.oid(), array_oid]);
-    let views: Vec<String> = views.map(|view| format!("view {} depends on type {shown}", view.name)).collect();
-    let domains = catalog.domains().filter(|other| {
-        other.definition.base_oid == known.oid() || mentions::domain_mentions(&other.definition, &name)
-    });
-    let domains = domains.filter(|other| other.definition.oid != known.oid() && !is_dropped(other.definition.oid));
+    let views = mentions::views(catalog, mentioned.oids)
+        .filter(|view| !(gone.is_view)(view.id) && !(gone.is_schema)(view.schema));
+    let views: Vec<String> =
+        views.map(|view| format!("{} depends on type {shown}", described(context, catalog, view.id))).collect();
+    let domains = catalog
+        .domains()
+        .filter(|other| other.definition.base_oid == known.oid() || mentions::in_domain(&other.definition, &is_in));
+    let domains = domains.filter(|other| other.definition.oid != known.oid() && !(gone.is_type)(other.definition.oid));
     let domains: Vec<String> =
-        domains.map(|other| format!("type {} depends on type {shown}", other.definition.name)).collect();
-    let columns = columns.iter().rev().map(of_column);
-    views.into_iter().rev().chain(check).chain(defaults).chain(columns).chain(domains.into_iter().rev()).collect()
+        domains.map(|other| format!("type {} depends on type {shown}", domain_name(other))).collect();
+    let columns = columns.iter().rev().filter(|(table, _)| stays(table)).map(of_column);
+    views.into_iter().rev().chain(checks).chain(defaults).chain(columns).chain(domains.into_iter().rev()).collect()
 }

@@ -1,7 +1,8 @@
 //! Labels that may be added, and the names of array types.
 
+use braid_base::SchemaId;
 use braid_base::enum_types::LABEL_BYTES_MAX;
-use braid_storage::TypeChanges;
+use braid_storage::{Catalog, TypeChanges};
 use sqlparser::ast::Ident;
 
 use crate::names::NAME_BYTES_MAX;
@@ -25,29 +26,40 @@ pub(super) fn check_length(label: &str) -> Result<(), EngineError> {
 }
 
 /// The name of the array type of a type: with as many underscores before it as no other type has.
-pub(super) fn array_name(changes: &TypeChanges<'_>, name: &str) -> String {
+pub(crate) fn array_type_name(name: &str, is_taken: impl Fn(&str) -> bool) -> String {
     let mut underscores = String::from("_");
     loop {
         let end = name.floor_char_boundary(NAME_BYTES_MAX.saturating_sub(underscores.len()));
         let candidate = format!("{underscores}{}", &name[..end]);
-        if candidate != name && !changes.is_taken(&candidate) {
+        if candidate != name && !is_taken(&candidate) {
             return candidate;
         }
         underscores.push('_');
     }
 }
 
-/// Makes a name free: an error if a type or a table has it. An array type of this name gets another one.
-pub(super) fn free_name(changes: &mut TypeChanges<'_>, name: &str) -> Result<(), EngineError> {
+pub(super) fn array_name(changes: &TypeChanges<'_>, schema: SchemaId, name: &str) -> String {
+    array_type_name(name, |candidate| changes.is_taken(schema, candidate))
+}
+
+/// Whether a type or a relation with rows has a name.
+pub(crate) fn is_type_name(view: &Catalog, schema: SchemaId, name: &str) -> bool {
+    let is_relation = view.table_in(schema, name).is_some() || view.view_in(schema, name).is_some();
+    is_relation || view.has_type_in(schema, name)
+}
+
+/// Makes a name of a schema free: an error if a type or a table has it. An array type of this name gets another one.
+pub(super) fn free_name(changes: &mut TypeChanges<'_>, schema: SchemaId, name: &str) -> Result<(), EngineError> {
     let catalog = changes.catalog().clone();
-    if let Some(known) = catalog.enum_types().find(|known| known.definition.array_name == name) {
+    let mut types = catalog.enum_types().filter(|known| known.definition.schema == schema);
+    if let Some(known) = types.find(|known| known.definition.array_name == name) {
         let mut definition = (*known.definition).clone();
         // The name itself is still taken, so that another one is found.
-        definition.array_name = array_name(changes, &definition.name);
+        definition.array_name = array_name(changes, schema, &definition.name);
         changes.replace(definition);
         return Ok(());
     }
-    if changes.is_taken(name) {
+    if changes.is_taken(schema, name) {
         return Err(EngineError::new(SqlState::DuplicateObject, format!("type \"{name}\" already exists")));
     }
     Ok(())

@@ -1,6 +1,6 @@
 //! CREATE TYPE … AS ENUM, ALTER TYPE and DROP TYPE; DROP DOMAIN.
 //!
-//! A default and a view are stored as SQL text, in which types and labels have names. So what they mention is not renamed.
+//! Defaults, conditions and views are stored as SQL text, in which labels have names. So the labels that they mention are not renamed.
 //!
 //! Values of a type have the labels that are committed. So a transaction cannot use a label that it has added, as in PostgreSQL, and
 //! it can only end after it has renamed something.
@@ -8,6 +8,7 @@
 //! | module | contents |
 //! |---|---|
 //! | `change` | a change of the types, in its transaction |
+//! | `relocation` | ALTER TYPE and ALTER DOMAIN … SET SCHEMA |
 //! | `create` | CREATE TYPE |
 //! | `alter` | ALTER TYPE |
 //! | `drop` | DROP TYPE, DROP DOMAIN |
@@ -22,8 +23,11 @@ mod drop;
 mod labels;
 mod mentions;
 mod named_type;
+mod relocation;
 
 pub(crate) use alter::{alter_type, check_unmentioned};
-pub(crate) use create::create_type;
-pub(crate) use drop::{DroppedKind, drop_types};
+pub(crate) use create::{check_lasting, create_type};
+pub(crate) use drop::{DroppedKind, check_unused_outside, drop_types};
+pub(crate) use labels::{array_type_name, is_type_name};
 pub(crate) use named_type::NamedType;
+pub(crate) use relocation::move_type;

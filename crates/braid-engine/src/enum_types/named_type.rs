@@ -3,6 +3,7 @@
 use braid_base::SchemaId;
 use braid_catalog::left_out::reason;
 use braid_catalog::relation;
+use braid_catalog::type_references::shown_type;
 use braid_sql::SqlType;
 use braid_sql::pg_catalog::{TypeId, pg_catalog};
 use braid_sql::search_path::SYSTEM_SCHEMA;
@@ -64,13 +65,14 @@ impl NamedType {
         }))
     }
 
-    /// The name as messages have it.
-    pub fn shown(&self) -> String {
+    /// The name as messages have it, with its schema if it is not found without.
+    pub fn shown(&self, context: &StatementContext, catalog: &Catalog) -> String {
+        let of_users = |oid: u32| shown_type(catalog, &context.search_path_in(catalog), oid);
         match self {
-            Self::Enum(known) => format_type(SqlType::of(TypeId::of_enum(known.id))),
-            Self::Array(known) => format_type(SqlType::of(TypeId::of_enum_array(known.id))),
-            Self::Domain(known) => format_type(SqlType::of(TypeId::of_domain(known.id))),
-            Self::DomainArray(known) => format_type(SqlType::of(TypeId::of_domain_array(known.id))),
+            Self::Enum(known) => of_users(known.definition.oid),
+            Self::Array(known) => of_users(known.definition.array_oid),
+            Self::Domain(known) => of_users(known.definition.oid),
+            Self::DomainArray(known) => of_users(known.definition.array_oid),
             Self::System(id) => format_type(SqlType::of(*id)),
             Self::Row(name) | Self::Nothing(name, _) => name.clone(),
         }
@@ -80,11 +82,11 @@ impl NamedType {
     ///
     /// # Errors
     /// For another kind of type (42809).
-    pub fn domain(&self) -> Result<CatalogDomain, EngineError> {
+    pub fn domain(&self, context: &StatementContext, catalog: &Catalog) -> Result<CatalogDomain, EngineError> {
         match self {
             Self::Domain(known) => Ok(known.clone()),
             other => {
-                let message = format!("\"{}\" is not a domain", other.shown());
+                let message = format!("\"{}\" is not a domain", other.shown(context, catalog));
                 Err(EngineError::new(SqlState::WrongObjectType, message))
             }
         }
@@ -106,8 +108,8 @@ impl NamedType {
 
 /// A type of a schema of users.
 fn of_users(catalog: &Catalog, schema: SchemaId, name: &str) -> Option<NamedType> {
-    let types = (schema == SchemaId::PUBLIC).then(|| catalog.enum_types()).into_iter().flatten();
-    let of_type = types.into_iter().find_map(|known| match name {
+    let mut types = catalog.enum_types().filter(|known| known.definition.schema == schema);
+    let of_type = types.find_map(|known| match name {
         name if known.definition.name == name => Some(NamedType::Enum(known.clone())),
         name if known.definition.array_name == name => Some(NamedType::Array(known.clone())),
         _ => None,

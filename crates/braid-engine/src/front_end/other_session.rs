@@ -98,6 +98,10 @@ impl ObjectNames for OnlyTypes {
         self.0.type_id(schema, name)
     }
 
+    fn schema_of_type(&self, id: TypeId) -> Option<String> {
+        self.0.schema_of_type(id)
+    }
+
     fn type_of_oid(&self, oid: u32) -> Option<TypeId> {
         self.0.type_of_oid(oid)
     }

@@ -8,6 +8,7 @@ use braid_catalog::{
     CatalogNames, Cursor, Database, Lock, LockTarget, PreparedStatement, Role, ServerFacts, ServerView, Session,
     Setting,
 };
+use braid_sql::SearchPath;
 use braid_sql::functions::DATABASE_ID;
 use braid_sql::functions::advisory::AdvisoryKey;
 use braid_storage::RoleId;
@@ -26,6 +27,10 @@ pub(super) struct StatementServer(pub StatementContext);
 impl ServerFacts for StatementServer {
     fn database(&self) -> Database {
         Database { id: DATABASE_ID, name: self.0.database_name().to_owned() }
+    }
+
+    fn search_path(&self) -> SearchPath {
+        self.0.search_path()
     }
 
     fn roles(&self) -> Vec<Role> {

@@ -36,6 +36,8 @@ pub(crate) struct ViewQuery {
     pub sources: Vec<ViewSource>,
     /// The oids of enumerated types in its text and its columns.
     pub type_oids: BTreeSet<u32>,
+    /// The oids of those types that its text names.
+    pub named_types: BTreeSet<u32>,
     /// Whether it reads a temporary table or view.
     pub reads_temporary: bool,
 }
@@ -67,13 +69,13 @@ fn bound(context: &StatementContext, statement: &Statement) -> Result<ViewQuery,
         names.check()?;
         let columns: Vec<(String, SqlType)> =
             bound.outputs.into_iter().map(|output| (output.name.clone(), binding.declared_type(&output))).collect();
-        let mut type_oids = names.type_oids();
+        let (named_types, mut type_oids) = (names.named_types(), names.type_oids());
         type_oids.extend(columns.iter().filter(|(_, sql_type)| is_own(sql_type.id)).map(|(_, own)| own.id.oid()));
         let referenced = binding.referenced();
         let schemas = referenced.iter().filter_map(|named| tables.snapshot().schema_named(&named.table.schema));
         let reads_temporary = schemas.into_iter().any(|schema| tables.snapshot().is_temporary(schema));
         let sources = sources_of(tables.snapshot(), referenced)?;
-        Ok(ViewQuery { columns, sources, type_oids, reads_temporary })
+        Ok(ViewQuery { columns, sources, type_oids, named_types, reads_temporary })
     })
 }
 
@@ -132,7 +134,10 @@ struct NotedNames(Arc<Mutex<Noted>>);
 
 #[derive(Debug, Default)]
 struct Noted {
+    /// The oids of types of users that are named in the text, or in the texts of views that it reads.
     type_oids: BTreeSet<u32>,
+    /// The oids of those that the text itself names.
+    named_types: BTreeSet<u32>,
     /// A name of a relation, schema or role that a literal stands for.
     name: Option<String>,
 }
@@ -140,6 +145,10 @@ struct Noted {
 impl NotedNames {
     fn type_oids(&self) -> BTreeSet<u32> {
         self.0.lock().type_oids.clone()
+    }
+
+    fn named_types(&self) -> BTreeSet<u32> {
+        self.0.lock().named_types.clone()
     }
 
     fn note(&self, name: &str) {
@@ -280,9 +289,27 @@ impl ObjectNames for NotingNames {
     }
 
     fn type_id(&self, schema: Option<&str>, name: &str) -> Option<TypeId> {
+        let found = self.type_id_within_view(schema, name);
+        self.names.0.lock().named_types.extend(found.filter(|id| is_own(*id)).map(TypeId::oid));
+        found
+    }
+
+    fn type_id_within_view(&self, schema: Option<&str>, name: &str) -> Option<TypeId> {
         let found = self.objects.type_id(schema, name);
         self.names.0.lock().type_oids.extend(found.filter(|id| is_own(*id)).map(TypeId::oid));
         found
+    }
+
+    fn type_id_of_literal(&self, schema: Option<&str>, name: &str) -> Option<TypeId> {
+        let found = self.objects.type_id(schema, name);
+        if found.is_some() {
+            self.names.note(name);
+        }
+        found
+    }
+
+    fn schema_of_type(&self, id: TypeId) -> Option<String> {
+        self.objects.schema_of_type(id)
     }
 
     fn type_of_oid(&self, oid: u32) -> Option<TypeId> {

@@ -69,7 +69,7 @@ pub(super) fn subjects_of(
         GrantedObjects::Domains(names) => {
             let domain = |name| {
                 let found = NamedType::find(context, view, name)?;
-                found.missing().map_or_else(|| found.domain().map(drop), Err)?;
+                found.missing().map_or_else(|| found.domain(context, view).map(drop), Err)?;
                 data_type(context, view, name)
             };
             names.iter().map(domain).collect::<Result<_, EngineError>>()?

@@ -1,4 +1,4 @@
-//! Statements that define what there is: the objects belong to the role, and it may create in their schemas. Where a relation is created
+//! Statements that define what there is: the objects belong to the role, and it may create in their schemas. Where a relation or a type is created
 //! its schema is checked when its name is ([`crate::table_names::new_name`]).
 
 use std::sync::Arc;
@@ -26,6 +26,15 @@ use crate::statement::{
 };
 use crate::table_names::{Named, named_table};
 
+/// What becomes of a type that a statement names.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum TypeUse {
+    /// Its owner may.
+    Altered,
+    /// The owner of its schema may, too.
+    Dropped,
+}
+
 impl Rules<'_> {
     pub(super) fn check_definition(&self, statement: &Statement) -> Result<(), EngineError> {
         match statement {
@@ -50,10 +59,7 @@ impl Rules<'_> {
             Statement::Drop { object_type, names, .. } => {
                 names.iter().try_for_each(|name| self.check_drop(object_type, name))
             }
-            Statement::CreateType { .. } => {
-                Ok(self.access.check(AccessObject::Schema(SchemaId::PUBLIC), Privileges::CREATE)?)
-            }
-            Statement::AlterType(alter) => self.check_type_owner(&alter.name, None),
+            Statement::AlterType(alter) => self.check_type_owner(&alter.name, TypeUse::Altered),
             Statement::CreateSchema { .. } => Ok(self.access.check(AccessObject::Database, Privileges::CREATE)?),
             Statement::AlterSchema(alter) => {
                 if let Some(name) = alter.name.0.last().and_then(|part| part.as_ident()) {
@@ -169,7 +175,7 @@ impl Rules<'_> {
                 Some(name) => self.check_schema_owner(name),
                 None => Ok(()),
             },
-            ObjectType::Type => self.check_type_owner(name, Some(SchemaId::PUBLIC)),
+            ObjectType::Type => self.check_type_owner(name, TypeUse::Dropped),
             ObjectType::Index => self.check_index(name),
             _ => match self.relation(name)? {
                 Some((object, schema)) => self.check_may_drop(object, Some(schema)),
@@ -213,24 +219,22 @@ impl Rules<'_> {
         }
     }
 
-    fn check_type_owner(&self, name: &ObjectName, schema: Option<SchemaId>) -> Result<(), EngineError> {
-        match NamedType::find(self.context, &self.snapshot, name)? {
-            NamedType::Enum(known) | NamedType::Array(known) => {
-                self.check_may_drop(AccessObject::Type(known.definition.oid), schema)
-            }
-            NamedType::Domain(known) | NamedType::DomainArray(known) => {
-                self.check_may_drop(AccessObject::Type(known.definition.oid), schema)
-            }
-            _ => Ok(()),
-        }
+    fn check_type_owner(&self, name: &ObjectName, use_of: TypeUse) -> Result<(), EngineError> {
+        let oid = match NamedType::find(self.context, &self.snapshot, name)? {
+            NamedType::Enum(known) | NamedType::Array(known) => known.definition.oid,
+            NamedType::Domain(known) | NamedType::DomainArray(known) => known.definition.oid,
+            _ => return Ok(()),
+        };
+        let schema = self.snapshot.schema_of_type(oid).filter(|_| use_of == TypeUse::Dropped);
+        self.check_may_drop(AccessObject::Type(oid), schema)
     }
 
     pub(super) fn check_domain(&self, statement: &DomainStatement) -> Result<(), EngineError> {
         match statement {
             DomainStatement::Create(create) => self.check_type(&create.data_type),
-            DomainStatement::Alter { name, .. } => self.check_type_owner(name, None),
+            DomainStatement::Alter { name, .. } => self.check_type_owner(name, TypeUse::Altered),
             DomainStatement::Drop { names, .. } => {
-                names.iter().try_for_each(|name| self.check_type_owner(name, Some(SchemaId::PUBLIC)))
+                names.iter().try_for_each(|name| self.check_type_owner(name, TypeUse::Dropped))
             }
         }
     }

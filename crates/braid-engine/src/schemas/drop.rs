@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use braid_base::{SchemaId, TableId};
+use braid_catalog::type_references::shown_type;
 use braid_sql::functions::strings::quoting::quote_identifier;
 use braid_sql::search_path::is_built_in;
 use braid_storage::{Catalog, WriteSet};
@@ -10,6 +11,7 @@ use sqlparser::ast::ObjectName;
 
 use super::schema_name;
 use crate::dependents::{Behavior, Dropped, drop_with};
+use crate::enum_types::check_unused_outside;
 use crate::notices::Notice;
 use crate::sequences::dependents;
 use crate::statement_context::StatementContext;
@@ -62,7 +64,9 @@ pub(crate) async fn drop_schemas(
             relations.dedup();
             let contents: Vec<String> = contents.into_iter().map(|(object, _)| object).collect();
             let gone = Dropped::Contents(&relations, &contents);
-            (drop_with(context, &snapshot, gone, &[], behavior)?, references)
+            let views = drop_with(context, &snapshot, gone, &[], behavior)?;
+            check_unused_outside((context, &snapshot), &goes, &views)?;
+            (views, references)
         }
     };
     drop(snapshot);
@@ -109,6 +113,21 @@ fn contents(context: &StatementContext, snapshot: &Catalog, dropped: &[(SchemaId
             false => format!("{kind} {}.{name}", quote_identifier(shown)),
         };
         Some((object, shown.clone()))
+    };
+    let types = types_of(context, snapshot, dropped);
+    types.into_iter().chain(all.into_iter().filter_map(described)).collect()
+}
+
+/// The types that are in schemas, as [`contents`].
+fn types_of(context: &StatementContext, snapshot: &Catalog, dropped: &[(SchemaId, String)]) -> Vec<(String, String)> {
+    let path = context.search_path_in(snapshot);
+    let enums = snapshot.enum_types().map(|known| known.definition.oid);
+    let mut all: Vec<u32> = enums.chain(snapshot.domains().map(|known| known.definition.oid)).collect();
+    all.sort_unstable();
+    let described = |oid: u32| {
+        let schema = snapshot.schema_of_type(oid)?;
+        let (_, shown) = dropped.iter().find(|(id, _)| *id == schema)?;
+        Some((format!("type {}", shown_type(snapshot, &path, oid)), shown.clone()))
     };
     all.into_iter().filter_map(described).collect()
 }

@@ -12,6 +12,7 @@ use super::definition::{WrittenCheck, condition_text};
 use super::foreign_keys::constraint_names;
 use crate::column_names::{renamed, without_table};
 use crate::dml::row_checks::{bound_check, check_syntax};
+use crate::front_end::StatementFacts;
 use crate::statement_context::StatementContext;
 use crate::{EngineError, SqlState};
 
@@ -70,7 +71,7 @@ pub(crate) fn new_check(
     let mut condition = written.condition.clone();
     let schema = catalog.schema_name(def.schema).unwrap_or_default();
     without_table(&mut condition, schema, &def.name);
-    let condition = condition_text(&condition)?;
+    let condition = condition_text(&condition, &StatementFacts::of(context))?;
     let given = written.name.clone().unwrap_or_default();
     if constraint_names(def).any(|name| name == given) {
         let message = format!("constraint \"{given}\" for relation \"{}\" already exists", def.name);

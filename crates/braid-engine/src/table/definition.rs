@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 
 use braid_base::ColumnId;
+use braid_catalog::type_references::with_type_numbers;
 use braid_sql::functions::SessionFacts;
 use braid_sql::syntax::spelled_out;
 use braid_storage::{ColumnDef, KeyKind, NewTable, StoreError, check_column_name};
@@ -129,7 +130,7 @@ pub(crate) fn column_def(
             ColumnOption::NotNull => nullable = false,
             ColumnOption::Default(expr) => default = Some(default_text(expr, session)?),
             ColumnOption::Generated { generation_expr: Some(expr), generated_as: GeneratedAs::ExpStored, .. } => {
-                if generated.replace(written_generation(expr)?).is_some() {
+                if generated.replace(written_generation(expr, session)?).is_some() {
                     let message =
                         format!("multiple generation clauses specified for column \"{name}\" of table \"{table}\"");
                     return Err(EngineError::new(SqlState::SyntaxError, message));
@@ -191,6 +192,7 @@ pub(crate) fn default_text(expr: &Expr, session: &dyn SessionFacts) -> Result<St
     let mut spelled = spelled_out(expr);
     if let Some(names) = session.objects() {
         spelled = with_sequence_ids(spelled, &*names);
+        with_type_numbers(&mut spelled, &*names);
     }
     Ok(spelled.to_string())
 }
@@ -200,13 +202,19 @@ pub(crate) fn is_null_default(text: &str) -> bool {
     text == "NULL"
 }
 
-/// The text of a condition, as it is kept.
-pub(crate) fn condition_text(expr: &Expr) -> Result<String, EngineError> {
+/// The text of a condition, or of an expression over rows, as it is kept.
+///
+/// # Errors
+/// For one that is too large.
+pub(crate) fn condition_text(expr: &Expr, session: &dyn SessionFacts) -> Result<String, EngineError> {
     StatementSize::of(expr).check_default()?;
     let mut spelled = spelled_out(expr);
     // It is shown in parentheses, and would have more of them each time that it is read again.
     while let Expr::Nested(inner) = spelled {
         spelled = *inner;
+    }
+    if let Some(names) = session.objects() {
+        with_type_numbers(&mut spelled, &*names);
     }
     Ok(spelled.to_string())
 }

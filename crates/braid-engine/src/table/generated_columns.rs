@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use braid_base::{ColumnId, SchemaId, TableId};
+use braid_sql::functions::SessionFacts;
 use braid_storage::{GenerationDef, NewTable, TableDef};
 use sqlparser::ast::Expr;
 
@@ -10,14 +11,15 @@ use super::definition::condition_text;
 use crate::EngineError;
 use crate::column_names::{renamed, without_table};
 use crate::dml::generated_columns::{bound_generation, generation_syntax};
+use crate::front_end::StatementFacts;
 use crate::statement_context::StatementContext;
 
 /// An expression as it is written, which is yet to be bound.
 ///
 /// # Errors
 /// For one that is too large.
-pub(super) fn written_generation(expression: &Expr) -> Result<GenerationDef, EngineError> {
-    Ok(GenerationDef { expression: condition_text(expression)?, columns: Vec::new() })
+pub(super) fn written_generation(expression: &Expr, session: &dyn SessionFacts) -> Result<GenerationDef, EngineError> {
+    Ok(GenerationDef { expression: condition_text(expression, session)?, columns: Vec::new() })
 }
 
 /// A table that is to be created, whose generated columns are bound.
@@ -65,7 +67,8 @@ pub(super) fn checked_generation(
     let mut syntax = generation_syntax(written)?;
     let snapshot = context.snapshot();
     without_table(&mut syntax, snapshot.schema_name(def.schema).unwrap_or_default(), &def.name);
-    let generated = GenerationDef { expression: condition_text(&syntax)?, columns: Vec::new() };
+    let generated =
+        GenerationDef { expression: condition_text(&syntax, &StatementFacts::of(context))?, columns: Vec::new() };
     let bound = bound_generation(context, (def, at), &generated)?;
     bound.check_constants(&generated.expression, &syntax)?;
     let columns: Vec<ColumnId> = bound.columns().map(|at| def.columns[at].id).collect();

@@ -18,7 +18,7 @@ use super::definition::condition_text;
 use super::indexes::pattern_class_of;
 use super::keys::check_key_type;
 use crate::column_names::{renamed, without_table};
-use crate::front_end::{IndexExpression, IndexRole, index_syntax};
+use crate::front_end::{IndexExpression, IndexRole, StatementFacts, index_syntax};
 use crate::names::fold;
 use crate::statement_context::StatementContext;
 use crate::{EngineError, SqlState};
@@ -198,7 +198,7 @@ impl FormWriter<'_> {
             return Err(EngineError::unsupported("whole rows in an index are not supported"));
         }
         without_table(&mut syntax, &self.context.schema_name(self.def.schema), &self.def.name);
-        condition_text(&syntax)
+        condition_text(&syntax, &StatementFacts::of(self.context))
     }
 }
 

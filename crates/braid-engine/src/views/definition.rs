@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use braid_base::TableId;
+use braid_catalog::type_references::{query_with_type_numbers, type_numbers};
 use braid_sql::SqlType;
 use braid_sql::functions::SessionFacts;
 use braid_sql::pg_catalog::TypeId;
@@ -29,7 +30,7 @@ pub(super) fn definition(
     NewName { schema, name }: NewName,
     query: ViewQuery,
 ) -> Result<ViewDef, EngineError> {
-    let text = statement.query_text(create);
+    let text = stored_text(context, statement.query_text(create), &query)?;
     if text.len() > VIEW_TEXT_BYTES_MAX {
         let message = format!("the query of a view has {} bytes, more than {VIEW_TEXT_BYTES_MAX}", text.len());
         return Err(EngineError::new(SqlState::ProgramLimitExceeded, message));
@@ -50,6 +51,24 @@ pub(super) fn definition(
         read_at_us: facts.transaction_us(),
         size: ViewSize { levels: short(size.depth.max(size.relations)), expressions: short(size.expressions) },
     })
+}
+
+/// The text of a view's query as it is kept: with its types by number.
+///
+/// # Errors
+/// 0A000 for a type where no type is looked for.
+fn stored_text(context: &StatementContext, written: &str, query: &ViewQuery) -> Result<String, EngineError> {
+    if query.named_types.is_empty() {
+        return Ok(written.to_owned());
+    }
+    let objects = StatementFacts::of(context).objects();
+    let text = objects.and_then(|names| query_with_type_numbers(written, &*names));
+    let text = text.ok_or_else(|| EngineError::internal("the query of a view does not parse again"))?;
+    let numbers = type_numbers(&text);
+    match query.named_types.iter().all(|oid| numbers.contains(oid)) {
+        true => Ok(text),
+        false => Err(EngineError::unsupported("the name of a type in this place of a view is not supported")),
+    }
 }
 
 /// The columns of the query under the names that the statement gives them.

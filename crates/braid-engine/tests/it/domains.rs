@@ -122,11 +122,11 @@ async fn a_load_stops_at_the_first_value_that_is_none_of_the_domain() {
 #[tokio::test]
 async fn what_is_not_supported_is_refused() {
     let db = with_domain().await;
-    db.run("insert into t values (5, 5); create schema s").await;
+    db.run("insert into t values (5, 5)").await;
     let deep = format!("create domain deep as int check ({} > 0)", "(".repeat(60) + "value" + &" + 1)".repeat(60));
     db.check_states(&[
         ("alter domain d add check (value < 3) not valid", "0A000"),
-        ("create domain s.d as int", "0A000"),
+        ("create domain pg_temp.d as int", "0A000"),
         ("create domain arrays as d[]", "0A000"),
         ("create table arrays (a d[])", "0A000"),
         ("select '{1}'::d[]", "0A000"),
@@ -136,7 +136,6 @@ async fn what_is_not_supported_is_refused() {
         ("prepare p (d) as select $1", "0A000"),
         ("drop domain d cascade", "0A000"),
         ("select * from json_to_record('{}') as r (a d)", "0A000"),
-        ("alter domain d set schema s", "0A000"),
         (deep.as_str(), "54001"),
     ])
     .await;

@@ -27,6 +27,69 @@ async fn types_and_values_survive_a_restart() {
 }
 
 #[tokio::test]
+async fn texts_name_types_of_any_schema_after_they_have_moved_and_after_a_restart() {
+    let db = TestDb::new().await;
+    db.run("create schema s").await;
+    db.run("create type s.mood as enum ('sad', 'happy')").await;
+    db.run("create domain s.calm as s.mood default 'happy'::s.mood check (value > 'sad'::s.mood)").await;
+    db.run("create table t (id int, m s.mood default 'sad'::s.mood, c s.calm, check (m <> 'happy'::s.mood))").await;
+    db.run("create index on t ((m = 'sad'::s.mood))").await;
+    db.run("create view v as select id, 'happy'::s.mood > m as b from t where m = s.mood('sad')").await;
+    db.run("create materialized view mv as select max(m) m, 'sad'::s.mood x from t").await;
+    db.run("insert into t (id) values (1)").await;
+    for change in [
+        "alter type s.mood rename to feeling",
+        "alter schema s rename to s2",
+        "alter type s2.feeling set schema public",
+        "alter domain s2.calm rename to quiet",
+    ] {
+        db.run(change).await;
+        db.run("insert into t (id) values (1)").await;
+    }
+    let TestDb { dir, database, session } = db;
+    drop(session);
+    database.close().await;
+    drop(database);
+    let database = Database::open(config(dir.path())).await.unwrap();
+    let session = database.session("alice");
+    let run = async |sql: &str| run(&session, sql).await.unwrap_or_else(|error| panic!("{sql}: {error:?}"));
+    assert_eq!(run("insert into t (id) values (2)").await, "INSERT 0 1");
+    assert_eq!(run("select distinct id, b from v order by id").await, "1|true\n2|true");
+    assert_eq!(run("refresh materialized view mv").await, "REFRESH MATERIALIZED VIEW");
+    assert_eq!(run("select m, x, pg_typeof(x) from mv").await, "sad|sad|feeling");
+    assert_eq!(run("select distinct m, c, pg_typeof(c) from t").await, "sad|happy|s2.quiet");
+    let shown = "select pg_get_viewdef('v'), pg_get_expr(adbin, adrelid) from pg_attrdef where adrelid = 't'::regclass";
+    let definition = "select id, 'happy'::public.feeling > m as b from public.t where m = public.feeling('sad');";
+    assert_eq!(run(shown).await, format!("{definition}|'sad'::feeling"));
+    for (refused, state) in [
+        ("insert into t (m) values ('happy')", "23514"),
+        ("insert into t (c) values ('sad')", "23514"),
+        ("drop type feeling", "2BP01"),
+        ("drop domain s2.quiet", "2BP01"),
+    ] {
+        let error = crate::test_db::run(&session, refused).await.unwrap_err();
+        assert_eq!(error.sqlstate(), state, "{refused}");
+    }
+}
+
+#[tokio::test]
+async fn what_would_call_a_column_of_a_view_otherwise_is_refused() {
+    let db = TestDb::new().await;
+    db.run("create schema s").await;
+    db.run("create type s.mood as enum ('sad')").await;
+    db.run("create view v as select mood from (select 'sad'::s.mood) as x").await;
+    assert_eq!(db.run("select * from v").await, "sad");
+    for change in ["alter type s.mood rename to feeling", "alter type s.mood set schema public"] {
+        assert_eq!(db.state(change).await, "0A000", "{change}");
+    }
+    assert_eq!(db.state("create view w as select 's.mood'::regtype").await, "0A000");
+    assert_eq!(db.state("drop schema s cascade").await, "0A000");
+    db.run("drop view v").await;
+    db.run("alter type s.mood rename to feeling").await;
+    db.run("drop schema s cascade").await;
+}
+
+#[tokio::test]
 async fn two_databases_of_one_process_have_types_of_their_own() {
     let (one, other) = (TestDb::new().await, TestDb::new().await);
     one.run("create type mood as enum ('a', 'b')").await;
@@ -105,19 +168,19 @@ async fn parameters_are_labels_in_both_formats() {
 }
 
 #[tokio::test]
-async fn what_defaults_mention_is_neither_renamed_nor_dropped() {
+async fn types_that_defaults_mention_are_not_dropped_nor_their_labels_renamed() {
     let db = TestDb::new().await;
     db.run("create type mood as enum ('sad', 'it''s ok')").await;
     db.run("create table t (a int, x text default 'it''s ok'::mood::text)").await;
     db.check_states(&[
-        ("alter type mood rename to temper", "0A000"),
         ("alter type mood rename value 'it''s ok' to 'ok'", "0A000"),
         ("drop type mood", "2BP01"),
         ("drop type mood cascade", "0A000"),
     ])
     .await;
-    let error = db.fail("drop type mood").await;
-    assert_eq!(error.detail().as_deref(), Some("default value for column x of table t depends on type mood"));
+    db.run("alter type mood rename to temper").await;
+    let error = db.fail("drop type temper").await;
+    assert_eq!(error.detail().as_deref(), Some("default value for column x of table t depends on type temper"));
     db.check(&[
         ("create type other as enum ('it''s ok', 'sad', 'new')", "CREATE TYPE"),
         ("alter type other rename value 'it''s ok' to 'ok'", "ALTER TYPE"),
@@ -132,9 +195,8 @@ async fn what_defaults_mention_is_neither_renamed_nor_dropped() {
         ("select o from u", "sad"),
         ("insert into t (a) values (1)", "INSERT 0 1"),
         ("select x from t", "it's ok"),
-        ("alter type mood rename value 'sad' to 'blue'", "ALTER TYPE"),
+        ("alter type temper rename value 'sad' to 'blue'", "ALTER TYPE"),
         ("drop table t", "DROP TABLE"),
-        ("alter type mood rename to temper", "ALTER TYPE"),
         ("drop type temper", "DROP TYPE"),
     ])
     .await;

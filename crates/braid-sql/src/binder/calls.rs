@@ -10,6 +10,7 @@ use super::places::Place;
 use super::spreading::spreading_call;
 use super::{Binder, Placed, Statement, fold};
 use crate::expression::{Expression, Node};
+use crate::functions::call::{is_schema, no_schema};
 use crate::pg_catalog::{CastContext, FunctionKind, TypeId, pg_catalog};
 use crate::resolution::{FunctionResolution, Pathway, ResolvedFunction, coercion_pathway, resolve_function};
 use crate::syntax::{SqlDialect, VARIADIC, parser_of};
@@ -113,6 +114,9 @@ impl WrittenCall<'_> {
 impl Binder<'_> {
     /// A call as the parser reads it.
     pub(super) fn function(&self, function: &Function) -> Result<Expression, SqlError> {
+        if let Some(cast) = self.cast_to_type_of_schema(function)? {
+            return Ok(cast);
+        }
         let (schema, name) = function_name(function)?;
         let place = Place::At(name.span.start);
         let folded = fold(name);
@@ -275,15 +279,35 @@ impl Binder<'_> {
         self.resolved_call(name, arguments, &names, &WrittenCall::default())
     }
 
+    /// A call with a schema and the name of a type of it, `s.mood('happy')`, as [`Self::cast_to_own_type`].
+    fn cast_to_type_of_schema(&self, function: &Function) -> Result<Option<Expression>, SqlError> {
+        let parts: Vec<&Ident> = function.name.0.iter().filter_map(ObjectNamePart::as_ident).collect();
+        let [schema, name] = &parts[..] else { return Ok(None) };
+        let Some(objects) = self.session.objects() else { return Ok(None) };
+        let (place, folded) = (Place::At(schema.span.start), fold(schema));
+        let Some(target) = objects.type_id(Some(&folded), &fold(name)) else {
+            return match is_schema(self.session, &folded) {
+                true => Ok(None),
+                false => Err(self.places.mark(no_schema(&folded), place)),
+            };
+        };
+        let FunctionArguments::List(list) = &function.args else { return Ok(None) };
+        let [FunctionArg::Unnamed(FunctionArgExpr::Expr(syntax))] = &list.args[..] else { return Ok(None) };
+        let (argument, argument_place) = self.placed(syntax)?;
+        let pathway = cast_pathway(argument.sql_type.id, target);
+        let is_plain = list.duplicate_treatment.is_none() && list.clauses.is_empty() && function.over.is_none();
+        if pathway.is_none() || !is_plain || function.filter.is_some() || self.is_open_parameter(&argument) {
+            return Ok(None);
+        }
+        self.coerce(argument, argument_place, SqlType::of(target), CastContext::Explicit).map(Some)
+    }
+
     /// A call with the name of a type of the database, `mood('happy')`, if its argument can be cast to the type without a function.
     fn cast_to_own_type(&self, name: &str, ids: &[TypeId], names: &[Option<&str>]) -> Option<FunctionResolution> {
         let ([source], [None]) = (ids, names) else { return None };
         let target = self.session.objects()?.type_id(None, name)?;
-        let pathway = coercion_pathway(*source, target, CastContext::Explicit)?;
-        let is_cast = matches!(pathway, Pathway::Relabel | Pathway::InputOutput) && *source != TypeId::RECORD;
-        is_cast.then_some(FunctionResolution::Coercion(target, pathway))
+        cast_pathway(*source, target).map(|pathway| FunctionResolution::Coercion(target, pathway))
     }
-
     fn resolved_call<'s>(
         &self,
         name: &str,
@@ -438,6 +462,13 @@ fn is_normal_form(word: &Ident) -> bool {
 }
 
 /// Schema and name of a function. Only `pg_catalog` has functions.
+/// How a call with the name of a type casts its argument; `None` if it does not.
+fn cast_pathway(source: TypeId, target: TypeId) -> Option<Pathway> {
+    let pathway = coercion_pathway(source, target, CastContext::Explicit)?;
+    let is_cast = matches!(pathway, Pathway::Relabel | Pathway::InputOutput) && source != TypeId::RECORD;
+    is_cast.then_some(pathway)
+}
+
 fn function_name(function: &Function) -> Result<(Option<&Ident>, &Ident), SqlError> {
     let parts: Vec<&Ident> = function.name.0.iter().filter_map(ObjectNamePart::as_ident).collect();
     match &parts[..] {

@@ -8,6 +8,7 @@ use sqlparser::ast::{
 use super::places::Place;
 use super::{Binder, Statement, fold};
 use crate::functions::SessionFacts;
+use crate::functions::call::{is_schema, no_schema};
 use crate::pg_catalog::{TypeId, pg_catalog};
 use crate::tables::NoTables;
 use crate::types::type_names::{
@@ -88,7 +89,13 @@ impl Binder<'_> {
             Some(_) => None,
         };
         let of_users = || self.session.objects()?.type_id(schema.as_deref(), &folded);
-        let id = of_system.or_else(of_users).ok_or_else(|| unknown(shown))?;
+        let id = match (of_system.or_else(of_users), &schema) {
+            (Some(id), _) => id,
+            (None, Some(schema)) if !is_schema(self.session, schema) => {
+                return Err(self.places.mark(no_schema(schema), place));
+            }
+            (None, _) => return Err(unknown(shown)),
+        };
         if id.is_domain_array() {
             return Err(SqlError::unsupported(format!("type {} is not supported", type_name(id))));
         }

@@ -12,10 +12,11 @@ use super::advisory::AdvisoryLocks;
 use super::backends::Backends;
 use super::numbers::random::SessionRandom;
 use crate::SearchPath;
-use crate::SqlError;
 use crate::pg_catalog::TypeId;
+use crate::search_path::is_built_in;
 use crate::types::SqlType;
 use crate::value_memory::{GrowingValue, ValueMemory, reserve};
+use crate::{SqlError, SqlState};
 
 /// What functions read of the session and of the time. A function that calls any of these is not immutable.
 pub trait SessionFacts: fmt::Debug {
@@ -166,6 +167,18 @@ pub trait ObjectNames: fmt::Debug + Send + Sync {
     fn type_id(&self, _schema: Option<&str>, _name: &str) -> Option<TypeId> {
         None
     }
+    /// As [`Self::type_id`], of a name within a literal, such as `'mood'::regtype`.
+    fn type_id_of_literal(&self, schema: Option<&str>, name: &str) -> Option<TypeId> {
+        self.type_id(schema, name)
+    }
+    /// As [`Self::type_id`], of a name within the text of a view.
+    fn type_id_within_view(&self, schema: Option<&str>, name: &str) -> Option<TypeId> {
+        self.type_id(schema, name)
+    }
+    /// The schema of an enumerated type or a domain.
+    fn schema_of_type(&self, _id: TypeId) -> Option<String> {
+        None
+    }
     /// The enumerated type or domain, or the array type of one, with this oid.
     fn type_of_oid(&self, _oid: u32) -> Option<TypeId> {
         None
@@ -200,6 +213,16 @@ pub trait ObjectNames: fmt::Debug + Send + Sync {
     fn relation_bytes(&self, id: u32) -> Option<u64>;
     /// Bytes of the rows of all relations on disk.
     fn database_bytes(&self) -> u64;
+}
+
+/// Whether there is a schema; in a session without names those of the system alone.
+pub fn is_schema(session: &dyn SessionFacts, name: &str) -> bool {
+    is_built_in(name) || session.objects().is_some_and(|objects| objects.schema_id(name).is_some())
+}
+
+/// The error of a name in a schema that does not exist.
+pub fn no_schema(name: &str) -> SqlError {
+    SqlError::new(SqlState::InvalidSchemaName, format!("schema \"{name}\" does not exist"))
 }
 
 /// An object with privileges, by its number.

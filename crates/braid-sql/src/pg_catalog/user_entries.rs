@@ -118,7 +118,7 @@ fn entries(id: TypeId, names: [&str; 2], nature: Nature) -> [TypeEntry; 2] {
 mod tests {
     use std::sync::Arc;
 
-    use braid_base::{EnumType, EnumTypeId};
+    use braid_base::{EnumType, EnumTypeId, SchemaId};
 
     use super::*;
 
@@ -126,7 +126,14 @@ mod tests {
     fn a_type_and_its_array_type_find_each_other_and_follow_renames() {
         let named = |name: &str| {
             let (name, array_name) = (name.to_owned(), format!("_{name}"));
-            Arc::new(EnumType { oid: 1 << 30, array_oid: (1 << 30) + 1, name, array_name, labels: Vec::new() })
+            Arc::new(EnumType {
+                oid: 1 << 30,
+                array_oid: (1 << 30) + 1,
+                schema: SchemaId::PUBLIC,
+                name,
+                array_name,
+                labels: Vec::new(),
+            })
         };
         let enum_type = EnumTypeId::register(named("mood"));
         let id = TypeId::of_enum(enum_type);

@@ -3,7 +3,7 @@
 //! The kinds of questions: `operator` and `function` with the types of the arguments (`VARIADIC` last if the call has it, names as
 //! `name=>type`), `common` for COALESCE of values of these types, `explicit` and `assignment` for casts.
 
-use braid_base::{EnumType, EnumTypeId};
+use braid_base::{EnumType, EnumTypeId, SchemaId};
 
 use super::*;
 use crate::SqlError;
@@ -183,7 +183,14 @@ fn pathways_are_those_of_the_catalog() {
 fn enumerated_types_stand_where_anyenum_is_declared() {
     let registered = |name: &str| {
         let (name, array_name) = (name.to_owned(), format!("_{name}"));
-        let definition = EnumType { oid: 1 << 30, array_oid: (1 << 30) + 1, name, array_name, labels: Vec::new() };
+        let definition = EnumType {
+            oid: 1 << 30,
+            array_oid: (1 << 30) + 1,
+            schema: SchemaId::PUBLIC,
+            name,
+            array_name,
+            labels: Vec::new(),
+        };
         TypeId::of_enum(EnumTypeId::register(definition.into()))
     };
     let (mood, temper) = (registered("mood"), registered("temper"));

@@ -2,6 +2,7 @@
 
 use super::type_names::{float_of_digits, interval_fields, interval_modifier, modifier_of, type_by_name};
 use crate::pg_catalog::{TypeId, pg_catalog};
+use crate::search_path::SYSTEM_SCHEMA;
 use crate::{SqlError, SqlState};
 
 /// A type that a text names.
@@ -11,6 +12,8 @@ pub struct NamedType {
     pub id: Option<TypeId>,
     /// Its name as messages have it.
     pub name: String,
+    /// The schema that is written before its name.
+    pub schema: Option<String>,
 }
 
 /// Finds a type of the database by its schema, if that is given, and its name.
@@ -22,7 +25,7 @@ pub fn type_of_text(text: &str, users: UserTypes<'_>) -> Result<NamedType, SqlEr
     if tokens.is_empty() {
         return Err(SqlError::new(SqlState::SyntaxError, format!("invalid type name \"{text}\"")));
     }
-    let mut reader = Reader { tokens: &tokens, at: 0, users };
+    let mut reader = Reader { tokens: &tokens, at: 0, schema: None, users };
     let (mut id, mut name) = reader.scalar_type()?;
     if reader.is_array()? {
         // A type that stands for others has no arrays, nor has an array.
@@ -35,7 +38,7 @@ pub fn type_of_text(text: &str, users: UserTypes<'_>) -> Result<NamedType, SqlEr
         None if id.is_none() && name.rsplit('.').next().is_some_and(|last| last.starts_with("pg_")) => {
             Err(SqlError::unsupported(format!("type \"{name}\" is not supported")))
         }
-        None => Ok(NamedType { id, name }),
+        None => Ok(NamedType { id, name, schema: reader.schema }),
     }
 }
 
@@ -93,6 +96,8 @@ fn tokens(text: &str) -> Result<Vec<Token>, SqlError> {
 struct Reader<'a> {
     tokens: &'a [Token],
     at: usize,
+    /// The schema that is written before the name.
+    schema: Option<String>,
     users: UserTypes<'a>,
 }
 
@@ -163,7 +168,13 @@ impl<'a> Reader<'a> {
                 break;
             }
         }
-        let of_system = known_schema(&parts)?.and_then(|name| pg_catalog().type_named(name));
+        if let [schema, _] = &parts[..] {
+            self.schema = Some(schema.clone());
+        }
+        let of_system = match &parts[..] {
+            [schema, _] if schema != SYSTEM_SCHEMA => None,
+            parts => known_schema(parts)?.and_then(|name| pg_catalog().type_named(name)),
+        };
         let id = of_system.or_else(|| match &parts[..] {
             [name] => (self.users)(None, name),
             [schema, name] => (self.users)(Some(schema), name),

@@ -34,7 +34,7 @@ const FILES: &[(&str, usize)] = &[
     ("json_paths", 8),
     ("number_formats", 0),
     ("numerics", 0),
-    ("objects", 5),
+    ("objects", 4),
     ("patterns", 0),
     ("records", 6),
     ("regular_expressions", 0),

@@ -48,7 +48,7 @@ use super::schema_section::{decode_schemas, put_schemas};
 use super::sequence_section::{decode_sequences, put_sequences};
 use super::sketch_section::{put_sketch, take_sketch};
 use super::table_section::{put_chunk, put_definition, take_chunk, take_definition};
-use super::type_section::{decode_types, encode_types};
+use super::type_section::{decode_types, encode_types, put_type_schemas, take_type_schemas};
 use super::view_section::{decode_views, put_views};
 use super::{FORMAT_VERSION, Manifest, ManifestChunk, ManifestError, ManifestTable, NextIds};
 use crate::access::{AccessChange, AccessControl};
@@ -62,6 +62,9 @@ const FIRST_VERSION: u32 = 6;
 
 /// The version before columns of domains.
 const VERSION_WITHOUT_DOMAINS: u8 = 7;
+
+/// The version before schemas of types, with the same definitions.
+const VERSION_WITHOUT_TYPE_SCHEMAS: u8 = 9;
 
 /// The version of definitions that are written.
 const DEFINITION_VERSION: u8 = FORMAT_VERSION as u8;
@@ -154,6 +157,7 @@ impl CommitRecord {
         put_comment_changes(&mut out, &self.comments);
         put_access_changes(&mut out, &self.access);
         put_domain_changes(&mut out, &self.domains);
+        put_type_schemas(&mut out, self.types.iter().flatten().map(Arc::as_ref));
         out
     }
 }
@@ -270,6 +274,10 @@ impl Manifest {
                 }
             }
         }
+        // A record of version 9 ends here.
+        if reader.remaining() != 0 {
+            take_type_schemas(&mut reader, &mut self.types)?;
+        }
         if reader.remaining() != 0 {
             return Err(reader.malformed(format!("{} bytes after the last entry", reader.remaining())));
         }
@@ -285,6 +293,7 @@ impl Manifest {
         self.sequences.retain(|known| is_kept(known.def.schema));
         self.views.retain(|view| is_kept(view.schema));
         self.domains.retain(|_, domain| is_kept(domain.schema));
+        self.types.retain(|known| is_kept(known.schema));
     }
 
     fn apply_to_comments(&mut self, reader: &mut ByteReader<'_>) -> Result<(), ManifestError> {
@@ -323,6 +332,7 @@ impl Manifest {
             0 => None,
             1 => Some(take_definition(reader, id, FIRST_VERSION)?),
             VERSION_WITHOUT_DOMAINS => Some(take_definition(reader, id, VERSION_WITHOUT_DOMAINS.into())?),
+            VERSION_WITHOUT_TYPE_SCHEMAS => Some(take_definition(reader, id, VERSION_WITHOUT_TYPE_SCHEMAS.into())?),
             DEFINITION_VERSION => Some(take_definition(reader, id, FORMAT_VERSION)?),
             other => return Err(reader.malformed(format!("a definition is of version {other}"))),
         };

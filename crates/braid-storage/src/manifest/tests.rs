@@ -208,6 +208,7 @@ fn random_manifest(random: &mut SeededRandom) -> Manifest {
     let others = manifest.tables.iter_mut().filter(|table| !is_view(table.def.id));
     others.for_each(|table| table.def.schema = any_schema());
     sequences.iter_mut().for_each(|known| known.def.schema = any_schema());
+    manifest.types.iter_mut().for_each(|known| known.schema = any_schema());
     Manifest { sequences, ..manifest }
 }
 
@@ -239,7 +240,7 @@ fn random_type(number: u32, random: &mut SeededRandom) -> EnumType {
     let label = |(i, key): (u32, i64)| EnumLabel { oid: oid + 2 + i, key, text: format!("label {i} ä").into() };
     let labels = (0..).zip(keys).map(label).collect();
     let (name, array_name) = (format!("type {number}"), format!("_type {number}"));
-    EnumType { oid, array_oid: oid + 1, name, array_name, labels }
+    EnumType { oid, array_oid: oid + 1, schema: SchemaId::PUBLIC, name, array_name, labels }
 }
 
 /// A value that a column of the type can have in rows that were there before it.
@@ -331,8 +332,8 @@ fn errors_say_what_was_expected_and_what_was_found() {
     };
     assert_eq!(error(&|b| b[0] = 0), ManifestError::NoHeader);
     assert_eq!(error(&|b| b.truncate(55)), ManifestError::NoHeader);
-    assert_eq!(error(&|b| b[8] = 10), ManifestError::UnknownVersion { found: 10, oldest: 1, newest: 9 });
-    assert_eq!(error(&|b| b[8] = 0), ManifestError::UnknownVersion { found: 0, oldest: 1, newest: 9 });
+    assert_eq!(error(&|b| b[8] = 11), ManifestError::UnknownVersion { found: 11, oldest: 1, newest: 10 });
+    assert_eq!(error(&|b| b[8] = 0), ManifestError::UnknownVersion { found: 0, oldest: 1, newest: 10 });
     let found = bytes.len() as u64 - 4096;
     assert!(matches!(error(&|b| b.truncate(b.len() - 4096)), ManifestError::Length { found: f, .. } if f == found));
     let expected = u64::from_le_bytes(bytes[16..24].try_into().unwrap());
@@ -522,6 +523,7 @@ fn forged_types_are_refused() {
         assert!(matches!(decoded, Err(ManifestError::Malformed { .. })), "{what}: {decoded:?}");
     };
     refused("a next oid among those of tables", &|m| m.next_ids.type_oid = FIRST_TYPE_OID - 1);
+    refused("an unknown schema", &|m| m.types[1].schema = SchemaId(9_999));
     refused("a next oid beyond those of types", &|m| m.next_ids.type_oid = TYPE_OID_END + 1);
     refused("an oid not given out", &|m| m.next_ids.type_oid = m.types[1].oid);
     refused("types out of order", &|m| m.types.reverse());

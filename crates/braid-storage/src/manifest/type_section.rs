@@ -12,7 +12,7 @@
 //! | 4 | oid; below the next oid |
 //! | 4 | oid of the array type; another one |
 //! | string | name, 1 to 255 bytes |
-//! | string | name of the array type; names of types and array types differ from each other and from those of tables |
+//! | string | name of the array type; in a schema, names of types and array types differ from each other and from those of tables |
 //! | 4 | number of labels; then each label, by ascending key |
 //!
 //! Label:
@@ -22,10 +22,19 @@
 //! | 4 | oid; below the next oid |
 //! | 8 | key, signed: what columns hold |
 //! | string | the label, at most 63 bytes, unique in its type |
+//!
+//! In another place stand the schemas of types, as far as these are not `public`:
+//!
+//! | width | meaning |
+//! |---|---|
+//! | 4 | number of such types; then each, by ascending oid: |
+//! | 4 | oid of the type |
+//! | 4 | id of its schema; not that of `public` |
 
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use braid_base::SchemaId;
 use braid_base::enum_types::{EnumLabel, EnumType, FIRST_TYPE_OID, LABEL_BYTES_MAX, TYPE_OID_END};
 
 use super::byte_reader::ByteReader;
@@ -66,7 +75,7 @@ pub(super) fn decode_types(reader: &mut ByteReader<'_>) -> Result<(u32, Vec<Enum
     }
     let type_count = reader.u32()? as usize;
     let mut types: Vec<EnumType> = Vec::with_capacity(reader.bounded_capacity(type_count, TYPE_BYTES_MIN));
-    let (mut oids, mut names) = (HashSet::new(), HashSet::new());
+    let mut oids = HashSet::new();
     for _ in 0..type_count {
         let definition = take_type(reader)?;
         let labels = definition.labels.iter().map(|label| label.oid);
@@ -79,13 +88,36 @@ pub(super) fn decode_types(reader: &mut ByteReader<'_>) -> Result<(u32, Vec<Enum
             return Err(reader.malformed(format!("type oid {:#x} is out of order", definition.oid)));
         }
         for name in [&definition.name, &definition.array_name] {
-            if !(1..=NAME_BYTES_MAX).contains(&name.len()) || !names.insert(name.clone()) {
-                return Err(reader.malformed(format!("\"{name}\" is no name of a type, or names two")));
+            if !(1..=NAME_BYTES_MAX).contains(&name.len()) {
+                let length = name.len();
+                return Err(reader.malformed(format!("a name of a type has {length} bytes, not 1 to {NAME_BYTES_MAX}")));
             }
         }
         types.push(definition);
     }
     Ok((next_oid, types))
+}
+
+/// Writes the schemas of types.
+pub(crate) fn put_type_schemas<'a>(out: &mut Vec<u8>, types: impl Iterator<Item = &'a EnumType>) {
+    let elsewhere: Vec<&EnumType> = types.filter(|known| known.schema != SchemaId::PUBLIC).collect();
+    out.extend_from_slice(&(elsewhere.len() as u32).to_le_bytes());
+    for known in elsewhere {
+        out.extend_from_slice(&known.oid.to_le_bytes());
+        out.extend_from_slice(&known.schema.0.to_le_bytes());
+    }
+}
+
+/// Reads the schemas of these types, by ascending oid, which were all read as of `public`.
+pub(super) fn take_type_schemas(reader: &mut ByteReader<'_>, types: &mut [EnumType]) -> Result<(), ManifestError> {
+    for _ in 0..reader.u32()? {
+        let (oid, schema) = (reader.u32()?, SchemaId(reader.u32()?));
+        match types.binary_search_by_key(&oid, |known| known.oid) {
+            Ok(at) if types[at].schema == SchemaId::PUBLIC && schema != SchemaId::PUBLIC => types[at].schema = schema,
+            _ => return Err(reader.malformed(format!("schema {schema} is of no type {oid:#x}, or not its only one"))),
+        }
+    }
+    Ok(())
 }
 
 fn take_type(reader: &mut ByteReader<'_>) -> Result<EnumType, ManifestError> {
@@ -105,5 +137,5 @@ fn take_type(reader: &mut ByteReader<'_>) -> Result<EnumType, ManifestError> {
         }
         labels.push(label);
     }
-    Ok(EnumType { oid, array_oid, name, array_name, labels })
+    Ok(EnumType { oid, array_oid, schema: SchemaId::PUBLIC, name, array_name, labels })
 }

@@ -244,8 +244,8 @@ struct Relations<'a> {
 impl<'a> Relations<'a> {
     fn of(manifest: &'a Manifest) -> Self {
         let tables = manifest.tables.iter().map(|table| ((table.def.schema, &*table.def.name), table.def.id)).collect();
-        let types = manifest.types.iter().flat_map(|known| [&*known.name, &*known.array_name]);
-        let types = types.map(|name| (SchemaId::PUBLIC, name));
+        let types =
+            manifest.types.iter().flat_map(|known| [&*known.name, &*known.array_name].map(|name| (known.schema, name)));
         let domains = || manifest.domains.values();
         let of_domains =
             domains().flat_map(|known| [&*known.name, &*known.array_name].map(|name| (known.schema, name)));

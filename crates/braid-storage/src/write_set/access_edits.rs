@@ -60,7 +60,7 @@ impl WriteSet {
         let types = self.types.iter().flat_map(|edits| edits.added()).map(|known| NewObject {
             object: AccessObject::Type(known.definition.oid),
             kind: DefaultsKind::Type,
-            schema: Some(SchemaId::PUBLIC),
+            schema: Some(known.definition.schema),
         });
         let domains = self.domains.added().map(|known| NewObject {
             object: AccessObject::Type(known.definition.oid),

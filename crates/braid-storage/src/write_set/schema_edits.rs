@@ -142,6 +142,14 @@ impl WriteSet {
                 Ok::<_, StoreError>(())
             })?;
         }
+        let types = view.enum_types().filter(|known| known.definition.schema == id).map(|known| known.definition.oid);
+        let types: Vec<u32> = types.collect();
+        if !types.is_empty() {
+            self.change_types(view, |changes| {
+                types.into_iter().for_each(|oid| changes.remove(oid));
+                Ok::<_, StoreError>(())
+            })?;
+        }
         let domains = view.domains().filter(|known| known.definition.schema == id).map(|known| known.definition.oid);
         domains.for_each(|oid| self.remove_domain(view, oid));
         self.schemas.edit(view, id, None);

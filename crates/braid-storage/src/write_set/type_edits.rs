@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use braid_base::enum_types::EnumLabel;
+use braid_base::SchemaId;
+use braid_base::enum_types::{EnumLabel, EnumType};
 
 use crate::StoreError;
 use crate::catalog::CatalogType;
@@ -47,7 +48,7 @@ impl TypeEdits {
             let (before, after) = (&before.definition, &after.definition);
             let keeps =
                 |label: &EnumLabel| after.labels.iter().any(|other| other.oid == label.oid && other.text == label.text);
-            before.name != after.name || !before.labels.iter().all(keeps)
+            before.name != after.name || before.schema != after.schema || !before.labels.iter().all(keeps)
         })
     }
 
@@ -80,11 +81,14 @@ impl TypeEdits {
             }
         }
         let types = self.shown_on(newest);
-        let mut names: Vec<&str> =
-            types.values().flat_map(|known| [&*known.definition.name, &*known.definition.array_name]).collect();
+        let mut names: Vec<(SchemaId, &str)> = Vec::with_capacity(2 * types.len());
+        for known in types.values() {
+            let EnumType { schema, name, array_name, .. } = &*known.definition;
+            names.extend([(*schema, &**name), (*schema, &**array_name)]);
+        }
         names.sort_unstable();
         match names.windows(2).find(|pair| pair[0] == pair[1]) {
-            Some(pair) => Err(StoreError::TypeExists { name: pair[0].to_owned() }),
+            Some(pair) => Err(StoreError::TypeExists { name: pair[0].1.to_owned() }),
             None => Ok(types),
         }
     }

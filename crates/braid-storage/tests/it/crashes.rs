@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use braid_base::CHUNK_ROWS;
 use braid_base::enum_types::{EnumLabel, KEY_GAP, LabelPlace};
+use braid_base::{CHUNK_ROWS, SchemaId};
 use braid_io::{Fault, FaultDevice};
 use braid_storage::{CatalogType, ColumnChange, Store, StoreError, TypeChanges};
 
@@ -95,12 +95,16 @@ impl Action {
             },
             Self::AddType(name) => {
                 let labels = vec!["a".to_owned(), "b".to_owned()];
-                store.change_types(|changes| changes.add(name.to_owned(), format!("_{name}"), labels)).await
+                store
+                    .change_types(|changes| {
+                        changes.add(SchemaId::PUBLIC, (name.to_owned(), format!("_{name}")), labels)
+                    })
+                    .await
             }
             Self::AddLabel(name) => store.change_types(|changes| add_label(changes, name)).await,
             Self::DropType(name) => {
                 let drop_it = |changes: &mut TypeChanges<'_>| {
-                    let oid = changes.named(name).unwrap().definition.oid;
+                    let oid = changes.catalog().enum_type_in(SchemaId::PUBLIC, name).unwrap().definition.oid;
                     changes.remove(oid);
                     Ok(())
                 };
@@ -160,7 +164,7 @@ impl Action {
 
 /// Puts a label behind the others.
 fn add_label(changes: &mut TypeChanges<'_>, name: &str) -> Result<(), StoreError> {
-    let mut definition = (*changes.named(name).unwrap().definition).clone();
+    let mut definition = (*changes.catalog().enum_type_in(SchemaId::PUBLIC, name).unwrap().definition).clone();
     let key = definition.key_at(LabelPlace::Last).unwrap();
     let oid = changes.label_oid()?;
     definition.insert(EnumLabel { oid, key, text: format!("label {oid}").into() });

@@ -3,17 +3,18 @@
 use std::sync::Arc;
 
 use arrow::array::{Int64Array, RecordBatch};
-use braid_base::EnumTypeRef;
 use braid_base::enum_types::{EnumLabel, FIRST_TYPE_OID, KEY_GAP, LabelPlace};
+use braid_base::{EnumTypeRef, SchemaId};
 use braid_storage::{ColumnDef, ColumnType, NewTable, Store, StoreError, TypeChanges};
 
 use crate::test_table::{open, open_again};
 
 async fn add_type(store: &Store, name: &str, labels: &[&str]) -> ColumnType {
     let labels = labels.iter().map(|label| (*label).to_owned()).collect();
-    let add = |changes: &mut TypeChanges<'_>| changes.add(name.to_owned(), format!("_{name}"), labels);
+    let add =
+        |changes: &mut TypeChanges<'_>| changes.add(SchemaId::PUBLIC, (name.to_owned(), format!("_{name}")), labels);
     store.change_types::<(), StoreError>(add).await.unwrap();
-    ColumnType::Enum(EnumTypeRef::Open(store.snapshot().enum_type(name).unwrap().id))
+    ColumnType::Enum(EnumTypeRef::Open(store.snapshot().enum_type_in(SchemaId::PUBLIC, name).unwrap().id))
 }
 
 fn table_of(name: &str, column_type: ColumnType) -> NewTable {
@@ -34,20 +35,20 @@ async fn types_and_their_columns_are_there_when_the_store_opens_again() {
     appender.append(batch).await.unwrap();
     appender.commit().await.unwrap();
     let between = |changes: &mut TypeChanges<'_>| {
-        let mut definition = (*changes.named("mood").unwrap().definition).clone();
+        let mut definition = (*changes.catalog().enum_type_in(SchemaId::PUBLIC, "mood").unwrap().definition).clone();
         let (oid, key) = (changes.label_oid()?, definition.key_at(LabelPlace::Before("happy")).unwrap());
         definition.insert(EnumLabel { oid, key, text: "ok".into() });
         changes.replace(definition);
         Ok(())
     };
     store.change_types::<(), StoreError>(between).await.unwrap();
-    let before = store.snapshot().enum_type("mood").unwrap().definition.clone();
+    let before = store.snapshot().enum_type_in(SchemaId::PUBLIC, "mood").unwrap().definition.clone();
     assert_eq!((before.oid, before.array_oid), (FIRST_TYPE_OID + 2, FIRST_TYPE_OID + 3));
     drop((store, table));
 
     let store = open_again(temp.path()).await.unwrap();
     let snapshot = store.snapshot();
-    let mood = snapshot.enum_type("mood").unwrap();
+    let mood = snapshot.enum_type_in(SchemaId::PUBLIC, "mood").unwrap();
     assert_eq!(mood.definition, before);
     let texts: Vec<&str> = mood.definition.labels.iter().map(|label| &*label.text).collect();
     assert_eq!(texts, ["sad", "ok", "happy"]);
@@ -79,7 +80,7 @@ async fn a_table_has_the_name_of_no_type_and_columns_of_types_that_exist() {
     add_type(&store, "temper", &["a"]).await;
     assert!(matches!(appender.commit().await, Err(StoreError::TypeExists { .. })));
     let drop_it = |changes: &mut TypeChanges<'_>| {
-        let oid = changes.named("mood").unwrap().definition.oid;
+        let oid = changes.catalog().enum_type_in(SchemaId::PUBLIC, "mood").unwrap().definition.oid;
         changes.remove(oid);
         Ok(())
     };

@@ -80,9 +80,9 @@ async fn a_damaged_or_missing_manifest_is_an_error_and_nothing_is_deleted() {
         other => panic!("{other}"),
     }
     let mut newer = good.clone();
-    newer[8] = 10;
+    newer[8] = 11;
     let text = error_with(&newer).to_string();
-    assert!(text.ends_with("its format version is 10, this program reads versions 1 to 9"), "{text}");
+    assert!(text.ends_with("its format version is 11, this program reads versions 1 to 10"), "{text}");
     assert!(matches!(error_with(&[]), StoreError::Manifest { source: ManifestError::NoHeader, .. }));
     fs::remove_file(&path).unwrap();
     assert!(matches!(open(temp.path()).unwrap_err(), StoreError::ManifestMissing { data_files: 1, .. }));

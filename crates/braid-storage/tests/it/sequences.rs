@@ -299,7 +299,9 @@ async fn names_that_others_have_taken_fail_the_commit() {
             1 => writes.change_sequences(&view, |changes| changes.add(definition(changes.new_id(), name))).unwrap(),
             _ => {
                 let labels = vec!["a".to_owned()];
-                let add = |changes: &mut TypeChanges<'_>| changes.add(name.to_owned(), format!("_{name}"), labels);
+                let add = |changes: &mut TypeChanges<'_>| {
+                    changes.add(SchemaId::PUBLIC, (name.to_owned(), format!("_{name}")), labels)
+                };
                 writes.change_types(&view, add).unwrap();
             }
         }

@@ -105,7 +105,10 @@ async fn tables_views_and_types_have_one_name_space() {
     let temp = tempfile::tempdir().unwrap();
     let store = store_with_view(temp.path()).await;
     let labels = || vec!["a".to_owned()];
-    store.change_types(|changes| changes.add("mood".to_owned(), "_mood".to_owned(), labels())).await.unwrap();
+    store
+        .change_types(|changes| changes.add(SchemaId::PUBLIC, ("mood".to_owned(), "_mood".to_owned()), labels()))
+        .await
+        .unwrap();
     assert!(matches!(store.create_table(new_table("v")).await, Err(StoreError::TableExists { .. })));
     let mut writes = store.write_set();
     let t = table_id(&store);
@@ -210,7 +213,7 @@ async fn of_commits_that_take_one_name_the_first_one_has_it_also_after_a_restart
             1 => drop(add_view(&store, &mut writes, view_of(name, t)).unwrap()),
             2 => {
                 let add = |changes: &mut TypeChanges<'_>| {
-                    changes.add(name.to_owned(), format!("_{name}"), vec!["a".to_owned()])
+                    changes.add(SchemaId::PUBLIC, (name.to_owned(), format!("_{name}")), vec!["a".to_owned()])
                 };
                 writes.change_types(&snapshot, add).unwrap();
             }

@@ -1,10 +1,11 @@
 //! The names of result columns, as PostgreSQL gives them: of the function, the column, the type, or `?column?`.
 
-use sqlparser::ast::{AccessExpr, DataType, Expr, Query, SelectItem, SetExpr, TrimWhereField};
+use sqlparser::ast::{AccessExpr, ArrayElemTypeDef, DataType, Expr, Query, SelectItem, SetExpr, TrimWhereField};
 
 use crate::binder::{Binder, fold};
 use crate::pg_catalog::pg_catalog;
 use crate::syntax::{ROW, WHOLE_ROW};
+use crate::types::type_numbers::numbered_type;
 
 /// What PostgreSQL calls a column that nothing names.
 pub(super) const UNNAMED: &str = "?column?";
@@ -32,11 +33,26 @@ impl Binder<'_> {
         }
     }
 
-    /// The catalog's name of a type; of an array, that of its elements.
+    /// The catalog's name of a type, or that which a stored text was written with; of an array, that of its elements.
     fn internal_name(&self, data_type: &DataType) -> Option<String> {
+        if let DataType::Custom(name, _) = element_syntax(data_type)
+            && let Some((_, written)) = numbered_type(name)
+        {
+            return Some(written.to_owned());
+        }
         let id = self.type_of(data_type).ok()?.id;
         let catalog = pg_catalog();
         Some(catalog.type_entry(catalog.element_of_array(id).unwrap_or(id)).name.to_owned())
+    }
+}
+
+/// The type of the elements of an array type, or another type itself.
+fn element_syntax(data_type: &DataType) -> &DataType {
+    match data_type {
+        DataType::Array(ArrayElemTypeDef::SquareBracket(element, _) | ArrayElemTypeDef::AngleBracket(element)) => {
+            element_syntax(element)
+        }
+        other => other,
     }
 }
 
@@ -58,7 +74,10 @@ fn strong_name(expr: &Expr) -> Option<String> {
             [.., relation, last] if last.value == WHOLE_ROW => fold(relation),
             names => fold(names.last()?),
         },
-        Expr::Function(function) => fold(function.name.0.last()?.as_ident()?),
+        Expr::Function(function) => match numbered_type(&function.name) {
+            Some((_, written)) => written.to_owned(),
+            None => fold(function.name.0.last()?.as_ident()?),
+        },
         Expr::Nested(expr) | Expr::Collate { expr, .. } | Expr::Cast { expr, .. } => return strong_name(expr),
         Expr::Extract { .. } => "extract".to_owned(),
         Expr::Position { .. } => "position".to_owned(),

@@ -15,7 +15,7 @@ use crate::input::time_zones::TimeZone;
 use crate::pg_catalog::TypeId;
 use crate::tables::ViewOrigin;
 
-/// Where the types of users are.
+/// Where the types of users are that texts of earlier versions name; others name them by their numbers.
 const USER_SCHEMA: &str = "public";
 
 /// A session with the zone and the time of a view.
@@ -135,7 +135,15 @@ impl ObjectNames for ViewNames {
     }
 
     fn type_id(&self, schema: Option<&str>, name: &str) -> Option<TypeId> {
-        self.0.type_id(Some(schema.unwrap_or(USER_SCHEMA)), name)
+        self.0.type_id_within_view(Some(schema.unwrap_or(USER_SCHEMA)), name)
+    }
+
+    fn type_id_within_view(&self, schema: Option<&str>, name: &str) -> Option<TypeId> {
+        self.type_id(schema, name)
+    }
+
+    fn schema_of_type(&self, id: TypeId) -> Option<String> {
+        self.0.schema_of_type(id)
     }
 
     fn type_of_oid(&self, oid: u32) -> Option<TypeId> {

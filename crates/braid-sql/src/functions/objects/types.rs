@@ -3,6 +3,7 @@
 use super::names::number_of_text;
 use super::relations::objects;
 use super::{is_visible, unknown_number};
+use crate::functions::call::{is_schema, no_schema};
 use crate::functions::strings::quoting::quote_identifier;
 use crate::functions::{Call, Implementations, RowTypeName};
 use crate::pg_catalog::{TypeId, pg_catalog};
@@ -51,25 +52,28 @@ fn row_type_text(number: u32, call: &Call<'_>) -> Option<String> {
 }
 
 /// The schema that the name of a type needs; `None` if the type is found without one.
-fn schema_to_show(id: TypeId, call: &Call<'_>) -> Result<Option<&'static str>, SqlError> {
+fn schema_to_show(id: TypeId, call: &Call<'_>) -> Result<Option<String>, SqlError> {
     let element = pg_catalog().element_of_array(id).unwrap_or(id);
     if element.enum_type().is_none() && element.domain().is_none() {
         return Ok(None);
     }
-    let is_found = objects(call)?.type_id(None, pg_catalog().type_entry(element).name) == Some(element);
-    Ok((!is_found).then_some("public"))
+    let (objects, name) = (objects(call)?, pg_catalog().type_entry(element).name);
+    // Types of the system are found first.
+    let is_found = pg_catalog().type_named(name).is_none() && objects.type_id(None, name) == Some(element);
+    Ok(if is_found { None } else { objects.schema_of_type(element) })
 }
 
 /// A name of a type with the schema that it needs.
 fn qualified(id: TypeId, name: String, call: &Call<'_>) -> Result<Value, SqlError> {
     Ok(Value::text(match schema_to_show(id, call)? {
-        Some(schema) => format!("{schema}.{name}"),
+        Some(schema) => format!("{}.{name}", quote_identifier(&schema)),
         None => name,
     }))
 }
 
 fn type_named(text: &str, call: &Call<'_>) -> Result<NamedType, SqlError> {
-    type_of_text(text, &|schema, name| call.session.objects()?.type_id(schema, name))
+    let objects = call.session.objects();
+    type_of_text(text, &|schema, name| objects.as_ref()?.type_id_of_literal(schema, name))
 }
 
 pub(super) fn regtype(text: &str, call: &Call<'_>) -> Result<Value, SqlError> {
@@ -77,10 +81,11 @@ pub(super) fn regtype(text: &str, call: &Call<'_>) -> Result<Value, SqlError> {
         return number;
     }
     let named = type_named(text, call)?;
-    let id = named
-        .id
-        .ok_or_else(|| SqlError::new(SqlState::UndefinedObject, format!("type \"{}\" does not exist", named.name)))?;
-    Ok(Value::Oid(id.oid()))
+    match (named.id, &named.schema) {
+        (Some(id), _) => Ok(Value::Oid(id.oid())),
+        (None, Some(schema)) if !is_schema(call.session, schema) => Err(no_schema(schema)),
+        (None, _) => Err(SqlError::new(SqlState::UndefinedObject, format!("type \"{}\" does not exist", named.name))),
+    }
 }
 
 fn named(number: u32, call: &Call<'_>) -> Result<Value, SqlError> {

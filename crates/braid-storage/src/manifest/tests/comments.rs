@@ -100,8 +100,8 @@ fn records_of_version_6_are_read_and_change_no_comment() {
     let mut manifest = manifest_of(random_table(1, 9, &mut SeededRandom::new(1)));
     manifest.comments = comments_of([CommentSubject::Database]);
     let mut bytes = record(&manifest, Vec::new()).encode();
-    // Neither comments nor access control.
-    bytes.truncate(bytes.len() - 8);
+    // Neither comments nor access control, domains and schemas of types.
+    bytes.truncate(bytes.len() - 16);
     let before = manifest.comments.clone();
     manifest.apply(&bytes).unwrap();
     assert_eq!(manifest.comments, before);
@@ -111,8 +111,8 @@ fn records_of_version_6_are_read_and_change_no_comment() {
 fn forged_comments_of_records_are_refused() {
     let manifest = manifest_of(random_table(1, 9, &mut SeededRandom::new(1)));
     let bytes = record(&manifest, vec![(CommentSubject::Database, Some("text".into()))]).encode();
-    // Behind it are the text and the numbers of the entries of access control and of the domains.
-    let flag = bytes.len() - 4 - 4 - 4 - 4 - 1;
+    // Behind it are the text and the numbers of the entries of access control, of the domains and of the schemas of types.
+    let flag = bytes.len() - 4 - 4 - 4 - 4 - 4 - 1;
     let refused = |what: &str, forge: &dyn Fn(&mut Vec<u8>)| {
         let mut bytes = bytes.clone();
         forge(&mut bytes);

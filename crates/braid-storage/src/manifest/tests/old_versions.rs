@@ -6,7 +6,7 @@ use braid_testing::cases;
 
 use super::super::scalars::put_scalar;
 use super::super::*;
-use super::{manifest_of, random_table, reseal};
+use super::{manifest_of, random_table, random_type, reseal};
 
 /// A part of a section that is copied to another version's, but for what that lacks.
 struct Copy<'a> {
@@ -88,13 +88,14 @@ fn encode_version_4(manifest: &Manifest) -> Vec<u8> {
     bytes
 }
 
-/// Removes the schemas, sequences, views, comments, access control and domains of a manifest without logs that has neither these nor types: of versions before 6.
+/// Removes the schemas, sequences, views, comments, access control, domains and schemas of types of a manifest without logs that has neither
+/// these nor types: of versions before 6.
 fn remove_new_sections(bytes: &mut Vec<u8>) {
-    let sections = HEADER_BYTES + 8..HEADER_BYTES + 32;
+    let sections = HEADER_BYTES + 8..HEADER_BYTES + 36;
     assert_eq!(
         bytes[sections.clone()],
-        [0; 24],
-        "there are no schemas, sequences, views, comments, access control and domains"
+        [0; 28],
+        "there are no schemas, sequences, views, comments, access control, domains and schemas of types"
     );
     bytes.drain(sections);
 }
@@ -184,8 +185,9 @@ pub(super) fn encode_version_6(manifest: &Manifest) -> Vec<u8> {
     bytes.drain(count..count + 2);
     // Behind the number of the log, no types, schemas, sequences and views.
     let comments = HEADER_BYTES + 8 + 8 + 3 * 4;
-    assert_eq!(bytes[comments..comments + 12], [0; 12], "there are no comments, no access control and no domains");
-    bytes.drain(comments..comments + 12);
+    let what = "there are no comments, no access control, no domains and no schemas of types";
+    assert_eq!(bytes[comments..comments + 16], [0; 16], "{what}");
+    bytes.drain(comments..comments + 16);
     bytes[8] = 6;
     reseal(&mut bytes);
     bytes
@@ -274,9 +276,27 @@ fn version_8_is_read_and_has_no_domains() {
         let mut bytes = manifest.encode();
         bytes.truncate(u64::from_le_bytes(bytes[24..32].try_into().unwrap()) as usize);
         let tables = bytes.len() - manifest.tables[0].encode().len();
-        let domains: Vec<u8> = bytes.drain(tables - 4..tables).collect();
-        assert_eq!(domains, [0; 4], "there are no domains");
+        let domains: Vec<u8> = bytes.drain(tables - 8..tables).collect();
+        assert_eq!(domains, [0; 8], "there are no domains and no schemas of types");
         bytes[8] = 8;
+        reseal(&mut bytes);
+        assert_eq!(Manifest::decode(&bytes), Ok(manifest));
+    }
+}
+
+#[test]
+fn version_9_is_read_and_has_all_types_in_public() {
+    for case in cases!(0..20) {
+        let random = &mut case.random();
+        let mut manifest = manifest_of(random_table(1, 9, random));
+        manifest.next_ids.type_oid += 1000;
+        manifest.types = vec![random_type(0, random), random_type(1, random)];
+        let mut bytes = manifest.encode();
+        bytes.truncate(u64::from_le_bytes(bytes[24..32].try_into().unwrap()) as usize);
+        let tables = bytes.len() - manifest.tables[0].encode().len();
+        let schemas: Vec<u8> = bytes.drain(tables - 4..tables).collect();
+        assert_eq!(schemas, [0; 4], "there are no schemas of types");
+        bytes[8] = 9;
         reseal(&mut bytes);
         assert_eq!(Manifest::decode(&bytes), Ok(manifest));
     }

@@ -1,6 +1,6 @@
 //! Commit records: a state from nothing, forgeries, and any bytes.
 
-use braid_base::{SeededRandom, TableId};
+use braid_base::{SchemaId, SeededRandom, TableId};
 use braid_testing::cases;
 
 use super::super::table_section::put_definition;
@@ -53,12 +53,31 @@ fn record_of(manifest: &Manifest) -> CommitRecord {
     }
 }
 
+fn all_types_are_public(manifest: &Manifest) -> bool {
+    manifest.types.iter().all(|known| known.schema == SchemaId::PUBLIC)
+}
+
 fn random_state(random: &mut SeededRandom) -> Manifest {
     let mut manifest = random_manifest(random);
     manifest.sequence += 1;
     // A record's tables have its number.
     manifest.tables.iter_mut().for_each(|table| table.sequence = manifest.sequence);
     manifest
+}
+
+/// Records of version 9 end before the schemas of types.
+#[test]
+fn a_record_of_version_9_is_read_and_all_its_types_are_public() {
+    let is_old = |manifest: &Manifest| !manifest.types.is_empty() && all_types_are_public(manifest);
+    for seed in (0..).filter(|seed| is_old(&random_state(&mut SeededRandom::new(*seed)))).take(20) {
+        let manifest = random_state(&mut SeededRandom::new(seed));
+        let mut bytes = record_of(&manifest).encode();
+        let end = bytes.len() - 4;
+        assert_eq!(bytes.split_off(end), [0; 4], "there are no schemas of types");
+        let mut state = state_before(&manifest);
+        state.apply(&bytes).unwrap();
+        assert_eq!(state, manifest);
+    }
 }
 
 #[test]
@@ -100,7 +119,9 @@ fn a_record_of_version_6_is_read_and_has_no_foreign_keys() {
 /// Records of versions 7 and 8 have definitions without domains, and those of version 8 end before the domains.
 #[test]
 fn a_record_of_version_8_is_read_and_has_no_domains() {
-    let is_old = |manifest: &Manifest| manifest.tables.len() == 1 && manifest.domains.is_empty();
+    let is_old = |manifest: &Manifest| {
+        manifest.tables.len() == 1 && manifest.domains.is_empty() && all_types_are_public(manifest)
+    };
     for seed in (0..).filter(|seed| is_old(&random_state(&mut SeededRandom::new(*seed)))).take(20) {
         let manifest = random_state(&mut SeededRandom::new(seed));
         let mut bytes = record_of(&manifest).encode();
@@ -108,8 +129,8 @@ fn a_record_of_version_8_is_read_and_has_no_domains() {
         put_definition(&mut definition, &manifest.tables[0].def);
         let at = (0..bytes.len()).find(|at| bytes[*at..].starts_with(&definition)).unwrap();
         assert_eq!(u32::from(std::mem::replace(&mut bytes[at - 1], 7)), FORMAT_VERSION);
-        let end = bytes.len() - 4;
-        assert_eq!(bytes.split_off(end), [0; 4], "there are no domains");
+        let end = bytes.len() - 8;
+        assert_eq!(bytes.split_off(end), [0; 8], "there are no domains, and no schemas of types");
         let mut state = state_before(&manifest);
         state.apply(&bytes).unwrap();
         assert_eq!(state, manifest);
