@@ -122,12 +122,14 @@ pub struct Lock {
     pub mode: &'static str,
     /// Whether it is held.
     pub is_granted: bool,
+    /// Whether only its session knows of it while nobody asks.
+    pub is_fast: bool,
 }
 
 /// What is locked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LockTarget {
-    /// The relation of this object id: some of its rows are locked.
+    /// The relation of this object id.
     Relation(u32),
     /// The end of the transaction of this number, which it holds itself.
     Transaction(u32),

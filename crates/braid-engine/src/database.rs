@@ -18,12 +18,12 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::activity::ActiveSessions;
-use crate::advisory_locks::AdvisoryLocks;
 use crate::clock::read_clock_us;
 use crate::interrupt::shutting_down;
 use crate::memory::{QueryMemory, TotalMemory};
 use crate::notifications::NotificationHub;
 use crate::planning::PlanningThreads;
+use crate::session_locks::Locks;
 use crate::settings::SettingValues;
 use crate::sharing::{Dispatcher, HeavyThreads, PassResources, ResultMemory, SharingFigures, sharing_views};
 use crate::storage_views::storage_views;
@@ -50,7 +50,7 @@ pub struct Database {
     views: Arc<[Arc<dyn SystemView>]>,
     dispatcher: Arc<Dispatcher>,
     notifications: Arc<NotificationHub>,
-    advisory_locks: Arc<AdvisoryLocks>,
+    locks: Arc<Locks>,
     sessions: ActiveSessions,
     /// Cancelled by [`Database::close`].
     shutdown: CancellationToken,
@@ -116,7 +116,7 @@ impl Database {
             views: views.into(),
             dispatcher,
             notifications: Arc::default(),
-            advisory_locks: Arc::default(),
+            locks: Arc::default(),
             sessions: ActiveSessions::default(),
             shutdown: CancellationToken::new(),
             statements: TaskTracker::new(),
@@ -146,8 +146,8 @@ impl Database {
     }
 
     /// The advisory locks of all sessions.
-    pub(crate) fn advisory_locks(&self) -> &Arc<AdvisoryLocks> {
-        &self.advisory_locks
+    pub(crate) fn locks(&self) -> &Arc<Locks> {
+        &self.locks
     }
 
     /// The sessions that listen.

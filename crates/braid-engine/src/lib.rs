@@ -27,6 +27,7 @@
 //! | `front_end` | statements bound, planned and started |
 //! | `dependents`, `named_roles` | what depends on tables and views; the roles that statements name |
 //! | `default_lists` | the access control lists of objects to come |
+//! | `table_locks` | LOCK TABLE |
 //! | `table_names` | the table that a statement which changes tables means |
 //! | `access` | whether the roles of a session may do what is asked for |
 //! | `statement_context` | what a statement needs of its session: database, user, settings, transaction, time |
@@ -45,7 +46,7 @@
 //! | [`config`], [`memory`] | the configuration of a database; the budgets of all queries and of each |
 //! | [`named_statements`], `named_cursors` | the prepared statements of a session, and its cursors |
 //! | `notifications` | LISTEN and NOTIFY: what transactions tell the sessions that listen |
-//! | `activity`, `advisory_locks` | what sessions do, and how one stops another; numbers that they lock |
+//! | `activity`, `session_locks` | what sessions do, and how one stops another; tables and numbers that they lock |
 //! | `session_sequences` | the numbers of sequences that a session was given |
 //! | [`notices`] | what statements tell their clients without failing |
 //! | `interrupt`, `clock`, `statement_times` | what stops a statement; what time it is; where statements' time goes |
@@ -76,7 +77,6 @@ pub mod transaction;
 
 mod access;
 mod activity;
-mod advisory_locks;
 mod altered_relations;
 mod arrow_cast;
 mod automatic_compaction;
@@ -121,6 +121,7 @@ mod schemas;
 mod sent_columns;
 mod sequences;
 mod session_control;
+mod session_locks;
 mod session_sequences;
 mod settings;
 mod sharing;
@@ -134,6 +135,7 @@ mod storage_views;
 mod stored_row;
 mod system_views;
 mod table;
+mod table_locks;
 mod table_names;
 mod templates;
 mod views;

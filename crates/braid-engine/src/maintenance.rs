@@ -1,10 +1,8 @@
 //! VACUUM, ANALYZE, CHECKPOINT, REINDEX, CLUSTER and LOCK TABLE.
 //!
 //! VACUUM compacts: it writes chunks again of which a part is deleted, and with FULL all that have deleted rows. Braid keeps statistics
-//! with every write and has no index that could differ from its rows, so that ANALYZE, REINDEX and CLUSTER check their names and have nothing to do. There are no locks of tables: LOCK TABLE is refused in
-//! modes that would keep others from reading or changing rows, and in SHARE UPDATE EXCLUSIVE, which two transactions never hold at once.
-//! The others keep only from locking and altering tables. What alters a table waits for nobody here, and readers of its earlier state go
-//! on.
+//! with every write and has no index that could differ from its rows, so that ANALYZE, REINDEX and CLUSTER check their names and have
+//! nothing to do. LOCK TABLE is [`table_locks`]'.
 
 use std::collections::HashSet;
 
@@ -15,12 +13,13 @@ use sqlparser::ast::{Ident, ObjectName};
 use crate::access::AccessCheck;
 use crate::names::fold;
 use crate::notices::Notice;
-use crate::statement::{LockMode, MaintenanceStatement, ReindexSubject, Target};
+use crate::session_locks::{LockMode, LockTarget, Purpose, Request};
+use crate::statement::{LockPatience, MaintenanceStatement, ReindexSubject, Target};
 use crate::statement_context::StatementContext;
 use crate::table::named_index;
 use crate::table_names::{Named, SystemKind, named_table, no_schema};
 use crate::transaction::needs_block;
-use crate::{EngineError, Outcome, SqlState, Statement, TransactionStatus};
+use crate::{EngineError, Outcome, SqlState, Statement, TransactionStatus, table_locks};
 
 /// The part of a chunk's rows that is deleted when VACUUM writes it again: what is written is then at most 20 times what is won.
 const VACUUM_SHARE: f64 = 0.05;
@@ -45,8 +44,8 @@ impl Work {
 /// Runs a statement about how the database is kept.
 ///
 /// # Errors
-/// For what does not exist, VACUUM in a transaction (25001), LOCK TABLE outside of one (25P01) and in one (0A000), and what the store
-/// fails with.
+/// For what does not exist, VACUUM in a transaction (25001), LOCK TABLE outside of one (25P01), and what locks and the store
+/// fail with.
 pub(crate) async fn execute(
     context: &StatementContext,
     statement: &Statement,
@@ -54,7 +53,7 @@ pub(crate) async fn execute(
 ) -> Result<Outcome, EngineError> {
     let is_in_block = context.transaction_status() != TransactionStatus::Idle || statement.is_among_others();
     match maintenance {
-        MaintenanceStatement::Vacuum { analyzes, is_full, unknown, targets } => {
+        MaintenanceStatement::Vacuum { analyzes, is_full, patience, unknown, targets } => {
             let work = if *analyzes { Work::VacuumAndAnalyze } else { Work::Vacuum };
             let share = if *is_full { 0.0 } else { VACUUM_SHARE };
             check_options("VACUUM", unknown.as_deref())?;
@@ -66,14 +65,19 @@ pub(crate) async fn execute(
                 let message = "VACUUM cannot run inside a transaction block";
                 return Err(EngineError::new(SqlState::ActiveTransaction, message));
             }
+            let mode = if *is_full { LockMode::AccessExclusive } else { LockMode::ShareUpdateExclusive };
             for table in check_targets(context, work, targets)? {
-                context.database().store().compact(table, share).await?;
+                if lock(context, table, (work, mode, *patience)).await? {
+                    context.database().store().compact(table, share).await?;
+                }
             }
             Ok(Outcome::done("VACUUM"))
         }
-        MaintenanceStatement::Analyze { unknown, targets } => {
+        MaintenanceStatement::Analyze { patience, unknown, targets } => {
             check_options("ANALYZE", unknown.as_deref())?;
-            check_targets(context, Work::Analyze, targets)?;
+            for table in check_targets(context, Work::Analyze, targets)? {
+                lock(context, table, (Work::Analyze, LockMode::ShareUpdateExclusive, *patience)).await?;
+            }
             Ok(Outcome::done("ANALYZE"))
         }
         MaintenanceStatement::Checkpoint => {
@@ -97,15 +101,29 @@ pub(crate) async fn execute(
             Ok(Outcome::done("CLUSTER"))
         }
         MaintenanceStatement::Lock { .. } if !is_in_block => Err(needs_block("LOCK TABLE")),
-        MaintenanceStatement::Lock { names, mode } => {
+        MaintenanceStatement::Lock { names, mode, patience } => {
+            table_locks::lock(context, names, *mode, *patience).await?;
+            Ok(Outcome::done("LOCK TABLE"))
+        }
+    }
+}
+
+/// Locks a table, in the mode of the work. False, with a warning, if others exclude that and the statement does not wait.
+async fn lock(
+    context: &StatementContext,
+    table: TableId,
+    (work, mode, patience): (Work, LockMode, LockPatience),
+) -> Result<bool, EngineError> {
+    let request = Request { target: LockTarget::Relation(table), mode, purpose: Purpose::Definition };
+    match patience {
+        LockPatience::Waits => context.acquire(request).await.map(|()| true),
+        LockPatience::NoWait if context.locks().try_acquire(request)? => Ok(true),
+        LockPatience::NoWait => {
             let snapshot = context.snapshot();
-            for name in names {
-                check_lockable(named_table(context, &snapshot, name)?)?;
-            }
-            match mode {
-                LockMode::OfRows => Ok(Outcome::done("LOCK TABLE")),
-                LockMode::OfTable => Err(EngineError::unsupported("LOCK TABLE in this mode is not supported")),
-            }
+            let name = snapshot.by_id(table).map_or("", |version| &version.def.name);
+            let message = format!("skipping {} of \"{name}\" --- lock not available", work.verb());
+            context.raise(Notice::warning(SqlState::LockNotAvailable, message));
+            Ok(false)
         }
     }
 }
@@ -283,15 +301,4 @@ fn check_columns(table: &str, columns: &[Ident], has: impl Fn(&str) -> bool) -> 
         names.insert(name);
     }
     Ok(())
-}
-
-fn check_lockable(named: Named) -> Result<(), EngineError> {
-    let (name, kind) = match named {
-        Named::Sequence(known) => (known.definition.name.clone(), "sequences"),
-        Named::View(view) if view.is_materialized() => (view.name.clone(), "materialized views"),
-        missing @ Named::Nothing(..) => return missing.into_copied().map(drop),
-        _ => return Ok(()),
-    };
-    Err(EngineError::new(SqlState::WrongObjectType, format!("cannot lock relation \"{name}\""))
-        .with_detail(format!("This operation is not supported for {kind}.")))
 }

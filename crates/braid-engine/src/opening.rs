@@ -33,7 +33,7 @@ impl Database {
         Box::pin(async move {
             let database = Self::assemble(device, config)?;
             database.store().set_key_evaluator(Arc::new(IndexKeys::of(&database)));
-            database.store().set_other_waits(database.advisory_locks().clone());
+            database.store().set_other_waits(database.locks().clone());
             compact_when_worn(&database);
             Ok(database)
         })

@@ -7,6 +7,7 @@ mod listening;
 mod named;
 
 use std::fmt;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -79,9 +80,28 @@ impl Session {
         Box::pin(async move {
             let interrupt = self.interrupt(CancellationToken::new());
             let prepared =
-                interrupt.run(self.context.times().of_planning(self.prepare_inner(statement, param_types))).await;
+                interrupt.run(self.context.times().of_planning(self.prepare_unlocked(statement, param_types))).await;
+            if self.context.is_between_transactions() {
+                self.context.locks().end_transaction();
+            }
             prepared.inspect_err(|_| self.fail_transaction())
         })
+    }
+
+    /// Prepares a statement, anew if it finds tables locked.
+    async fn prepare_unlocked(
+        &self,
+        statement: &Statement,
+        declared: &[Option<ParameterType>],
+    ) -> Result<Prepared, EngineError> {
+        let attempts = self.context.attempts();
+        loop {
+            attempts.begin();
+            let prepared = self.prepare_inner(statement, declared).await;
+            if let ControlFlow::Break(prepared) = attempts.end(prepared).await {
+                return prepared;
+            }
+        }
     }
 
     async fn prepare_inner(
@@ -197,7 +217,24 @@ impl Session {
         Interrupt::new(cancel, self.database().shutdown_token().clone(), timeout_ms)
     }
 
+    /// Runs a statement, anew if it finds tables locked.
     pub(crate) async fn dispatch(
+        &self,
+        statement: &Statement,
+        params: &BoundParameters,
+        interrupt: &Interrupt,
+    ) -> Result<Outcome, EngineError> {
+        let attempts = self.context.attempts();
+        loop {
+            attempts.begin();
+            let outcome = self.dispatch_once(statement, params, interrupt).await;
+            if let ControlFlow::Break(outcome) = attempts.end(outcome).await {
+                return outcome;
+            }
+        }
+    }
+
+    async fn dispatch_once(
         &self,
         statement: &Statement,
         params: &BoundParameters,

@@ -104,7 +104,7 @@ pub(crate) use grant_statement::{GrantAction, GrantStatement, MembershipChange, 
 pub(crate) use granted_objects::{GrantedObjects, Privilege, Privileges, SchemaObjects};
 pub use kind::StatementKind;
 pub(crate) use locking_queries::is_locking_subquery;
-pub(crate) use maintenance_statement::{LockMode, MaintenanceStatement, ReindexSubject, Target};
+pub(crate) use maintenance_statement::{LockPatience, MaintenanceStatement, ReindexSubject, Target};
 pub(crate) use object_statement::{ObjectChange, ObjectStatement};
 pub(crate) use overriding::Overriding;
 pub(crate) use places::Places;

@@ -6,16 +6,16 @@
 //! | [`transactions`] | the beginning and the end of blocks, messages and savepoints |
 //! | [`identity`] | who the session is: its roles |
 //! | `backends` | the session among all others |
-//! | `row_locks`, [`advisory_locks`] | locks of rows that a statement reads, and of numbers |
+//! | `row_locks`, [`locks`] | locks of rows that a statement reads, and of tables and numbers |
 //! | [`schemas`] | where names are looked up, and the temporary schema |
 //! | `sequences` | the numbers of sequences |
 //! | [`writes`] | what statements read and change in their transaction |
 //!
 //! The rooms of the statements act on this; the session above them chooses the room for each statement.
 
-mod advisory_locks;
 mod backends;
 mod identity;
+mod locks;
 mod row_locks;
 mod schemas;
 mod sequences;
@@ -24,6 +24,7 @@ mod transactions;
 mod writes;
 
 use identity::Login;
+use locks::Attempt;
 pub(crate) use transactions::Characteristics;
 pub(crate) use writes::{RenumberedRow, RowChange};
 
@@ -40,7 +41,6 @@ use sqlparser::ast::OnCommit;
 use tokio::runtime::Handle;
 
 use crate::activity::Activity;
-use crate::advisory_locks::SessionLocks;
 use crate::clock::{Instants, read_clock_us};
 use crate::database::Database;
 use crate::interrupt::OnFailure;
@@ -49,6 +49,7 @@ use crate::named_statements::NamedStatements;
 use crate::notices::{Notice, Notices};
 use crate::notifications::SessionNotifications;
 use crate::planning::Lane;
+use crate::session_locks::SessionLocks;
 use crate::session_sequences::SessionSequences;
 use crate::settings::SettingValues;
 use crate::statement_limits::StatementSize;
@@ -87,6 +88,8 @@ struct Shared {
 struct State {
     settings: SettingValues,
     transaction: Transaction,
+    /// The statement that is executed or planned, if it may begin anew.
+    attempt: Option<Attempt>,
     /// What the client has sent together, while it is executed.
     message: Option<Message>,
     /// When the statement and its transaction began.
@@ -162,7 +165,7 @@ impl StatementContext {
         let (random, state) = (SessionRandom::default(), Mutex::new(State { settings, ..State::default() }));
         let (notices, named_statements, sequences) = Default::default();
         let notifications = Arc::new(SessionNotifications::new(session_id, database.notifications().clone()));
-        let locks = SessionLocks::new(session_id, database.advisory_locks().clone());
+        let locks = SessionLocks::new(session_id, database.locks().clone());
         let started_us = read_clock_us();
         Self {
             shared: Arc::new(Shared {

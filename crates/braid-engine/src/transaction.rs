@@ -71,7 +71,14 @@ struct Savepoint {
     writes: Option<WriteSet>,
     settings: SettingValues,
     mode: AccessMode,
-    told: PendingMark,
+    session: SessionMark,
+}
+
+/// What a session had to tell, and had locked, in its transaction.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct SessionMark {
+    pub told: PendingMark,
+    pub locked: usize,
 }
 
 /// What a transaction can return to without a savepoint.
@@ -258,6 +265,11 @@ impl Transaction {
         }
     }
 
+    /// How much a block had locked that can be gone back to after a failure; `None` without a block.
+    pub fn locked_before_failure(&self) -> Option<usize> {
+        self.block.as_ref().map(|block| block.savepoints.last().map_or(0, |savepoint| savepoint.session.locked))
+    }
+
     /// SAVEPOINT.
     ///
     /// # Errors
@@ -266,7 +278,7 @@ impl Transaction {
         &mut self,
         name: String,
         settings: SettingValues,
-        told: PendingMark,
+        session: SessionMark,
     ) -> Result<(), EngineError> {
         let writes = self.writes.as_ref().map(|own| own.set.clone());
         let block = self.block.as_mut().ok_or_else(|| needs_block("SAVEPOINT"))?;
@@ -275,7 +287,7 @@ impl Transaction {
             return Err(EngineError::new(SqlState::ProgramLimitExceeded, message));
         }
         let mode = block.mode;
-        block.savepoints.push(Savepoint { name, writes, settings, mode, told });
+        block.savepoints.push(Savepoint { name, writes, settings, mode, session });
         Ok(())
     }
 
@@ -291,20 +303,20 @@ impl Transaction {
         Ok((before != mode).then_some(mode))
     }
 
-    /// ROLLBACK TO SAVEPOINT: back to what it was, also from a failure. Returns the settings then, and what was to be told.
+    /// ROLLBACK TO SAVEPOINT: back to what it was, also from a failure. Returns the settings then, and what the session had done.
     ///
     /// # Errors
     /// As [`Self::release_savepoint`].
-    pub fn roll_back_to(&mut self, name: &str) -> Result<(SettingValues, PendingMark), EngineError> {
+    pub fn roll_back_to(&mut self, name: &str) -> Result<(SettingValues, SessionMark), EngineError> {
         let (block, at) = self.savepoint(name, "ROLLBACK TO SAVEPOINT")?;
         block.savepoints.truncate(at + 1);
         block.failed = false;
-        let Savepoint { writes, settings, mode, told, .. } = &block.savepoints[at];
+        let Savepoint { writes, settings, mode, session, .. } = &block.savepoints[at];
         block.mode = *mode;
-        let (writes, settings, told) = (writes.clone(), settings.clone(), *told);
+        let (writes, settings, session) = (writes.clone(), settings.clone(), *session);
         writes.iter().for_each(WriteSet::announce_new_types);
         self.writes = writes.map(|set| OwnWrites { set, view: None });
-        Ok((settings, told))
+        Ok((settings, session))
     }
 
     /// What the transaction is now.
@@ -344,6 +356,11 @@ impl Transaction {
     /// The snapshot that all statements read: that of the first query, which reads `newest`.
     pub fn fixed_snapshot(&mut self, newest: impl FnOnce() -> Arc<Catalog>) -> Arc<Catalog> {
         self.snapshot.get_or_insert_with(newest).clone()
+    }
+
+    /// The snapshot that all statements read, if the first query has taken it.
+    pub fn known_snapshot(&self) -> Option<Arc<Catalog>> {
+        self.snapshot.clone()
     }
 
     /// What statements see of a committed state.
@@ -473,12 +490,12 @@ mod tests {
         let mut transaction = Transaction::default();
         let settings = SettingValues::default();
         assert_eq!(
-            transaction.set_savepoint("a".into(), settings.clone(), PendingMark::default()).unwrap_err().sqlstate(),
+            transaction.set_savepoint("a".into(), settings.clone(), SessionMark::default()).unwrap_err().sqlstate(),
             "25P01"
         );
         transaction.begin(AccessMode::ReadWrite);
         for name in ["a", "b", "a"] {
-            transaction.set_savepoint(name.into(), settings.clone(), PendingMark::default()).unwrap();
+            transaction.set_savepoint(name.into(), settings.clone(), SessionMark::default()).unwrap();
         }
         transaction.fail();
         assert_eq!(transaction.roll_back_to("c").unwrap_err().sqlstate(), "3B001");

@@ -13,7 +13,7 @@
 //! Keys are locked beside rows ([`PendingKeys`]), each for one of three purposes ([`KeyLock`]). A transaction waits for another one that holds
 //! the same key for a purpose that excludes its own.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -156,16 +156,6 @@ impl Owner {
         self.rows[mode as usize].get(&table)
     }
 
-    fn changed_tables(&self) -> BTreeSet<TableId> {
-        let deleted = self.rows[RowLockMode::Deletion as usize].keys().copied();
-        deleted.chain(self.added.tables()).chain(self.removed.tables()).collect()
-    }
-
-    fn kept_tables(&self) -> BTreeSet<TableId> {
-        let rows = RowLockMode::KEPT.into_iter().flat_map(|mode| self.rows[mode as usize].keys().copied());
-        rows.chain(self.referenced.tables()).collect()
-    }
-
     /// What it holds that excludes a lock of another transaction.
     fn excluding(&self, mode: RowLockMode, table: TableId) -> impl Iterator<Item = &RowDeletes> {
         mode.excluded().iter().filter_map(move |held| self.rows(*held, table))
@@ -234,10 +224,6 @@ pub struct LockingTransaction {
     pub number: u64,
     /// Who it belongs to.
     pub session: Option<i32>,
-    /// The tables whose rows it deletes or replaces, or adds rows with keys to.
-    pub changed_tables: BTreeSet<TableId>,
-    /// The tables whose rows it has locked to keep them as they are.
-    pub kept_tables: BTreeSet<TableId>,
     /// The number of the transaction that it waits for.
     pub waits_for: Option<u64>,
 }
@@ -271,8 +257,6 @@ impl RowLocks {
         let shown = state.owners.iter().map(|(number, owner)| LockingTransaction {
             number: *number,
             session: owner.waits.lock().session,
-            changed_tables: owner.changed_tables(),
-            kept_tables: owner.kept_tables(),
             waits_for: state.waits.get(number).copied(),
         });
         shown.collect()

@@ -195,6 +195,12 @@ impl WriteSet {
         self.tables.get(&table).is_some_and(|writes| matches!(writes.base, Base::New | Base::Emptied))
     }
 
+    /// The committed tables and views that are defined anew, emptied or dropped.
+    pub fn redefined_relations(&self) -> BTreeSet<TableId> {
+        let tables = self.tables.iter().filter(|(_, writes)| writes.is_redefined()).map(|(table, _)| *table);
+        tables.chain(self.views.iter().flat_map(ViewEdits::redefined)).collect()
+    }
+
     /// Creates an empty table in schema `public`. `view` is what the statement sees.
     ///
     /// # Errors

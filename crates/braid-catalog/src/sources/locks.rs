@@ -8,7 +8,7 @@ use crate::server_facts::{Lock, LockTarget, ServerFacts};
 /// All locks. Rows and keys are locked by the thousand: a transaction is shown to lock their tables, and to wait for another one's end.
 pub(super) fn locks(facts: &dyn ServerFacts) -> Vec<NamedRow> {
     let database = facts.database();
-    let row = |Lock { target, session, mode, is_granted }: Lock| {
+    let row = |Lock { target, session, mode, is_granted, is_fast }: Lock| {
         let (kind, mut row) = match target {
             LockTarget::Relation(id) => ("relation", vec![("database", oid(database.id)), ("relation", oid(id))]),
             LockTarget::Transaction(number) => ("transactionid", vec![("transactionid", oid(number))]),
@@ -24,7 +24,7 @@ pub(super) fn locks(facts: &dyn ServerFacts) -> Vec<NamedRow> {
             ("pid", Value::Int4(session)),
             ("mode", text(mode)),
             ("granted", Value::Bool(is_granted)),
-            ("fastpath", Value::Bool(false)),
+            ("fastpath", Value::Bool(is_fast)),
         ]);
         row
     };

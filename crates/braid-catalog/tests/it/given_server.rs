@@ -64,7 +64,7 @@ impl ServerFacts for GivenServer {
             LockTarget::Relation(1259),
             LockTarget::Advisory { upper: 1, lower: 2, is_pair: true },
         ];
-        let lock = |target| Lock { target, session: 7, mode: "ExclusiveLock", is_granted: true };
+        let lock = |target| Lock { target, session: 7, mode: "ExclusiveLock", is_granted: true, is_fast: false };
         targets.map(lock).into()
     }
 

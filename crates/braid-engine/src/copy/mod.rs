@@ -117,6 +117,7 @@ impl CopyTarget {
             return Err(EngineError::new(SqlState::SyntaxError, "COPY FROM needs a table, not a query"));
         };
         let table = named_table(context, &context.snapshot(), name)?.into_copied()?;
+        context.use_changed_table(&table)?;
         let appender = context.append(&table);
         let given = copied_columns(appender.def(), columns)?;
         let assignment = Assignment::with_defaults(context, appender.def(), &given)?;

@@ -59,6 +59,7 @@ impl Target {
         }
         let snapshot = context.snapshot();
         let def = named_table(context, &snapshot, name)?.into_filled()?;
+        context.use_changed_table(&def)?;
         let identities = Identities::of(&snapshot, &def);
         let quoted = |name: &str| Ident::with_quote('"', name);
         let alias = alias.as_ref().map(|alias| alias.name.clone());

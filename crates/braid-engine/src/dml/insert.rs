@@ -195,6 +195,7 @@ impl<'a> Target<'a> {
         };
         let snapshot = context.snapshot();
         let def = named_table(context, &snapshot, name)?.into_filled()?;
+        context.use_changed_table(&def)?;
         let listed = insert.columns.iter().map(plain_name).collect::<Result<Vec<_>, _>>()?;
         let columns = match listed.is_empty() {
             true => (0..def.columns.len()).collect(),

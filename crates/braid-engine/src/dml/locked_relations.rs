@@ -10,6 +10,7 @@ use sqlparser::ast::{Expr, Ident, JoinOperator, ObjectName, TableAlias, TableFac
 
 use crate::access::AccessCheck;
 use crate::names::fold;
+use crate::session_locks::LockMode;
 use crate::statement_context::StatementContext;
 use crate::table_names::{Named, named_table};
 use crate::{EngineError, SqlState};
@@ -106,6 +107,9 @@ impl Names<'_> {
             _ => None,
         };
         let wanted: Vec<Option<LockedTable>> = wanted.into_iter().enumerate().map(locked_at).collect();
+        for locked in wanted.iter().flatten() {
+            self.context.use_table(locked.def.id, LockMode::RowShare)?;
+        }
         if let Some(access) = AccessCheck::now(self.context) {
             let mut locked = wanted.iter().flatten();
             locked.try_for_each(|locked| access.check_columns(&locked.def, &[], Privileges::UPDATE))?;

@@ -24,6 +24,7 @@ use super::assignment::Assignment;
 use super::changed_rows::concurrent_update;
 use super::replaced_rows::ReplacedRows;
 use crate::EngineError;
+use crate::session_locks::LockMode;
 use crate::statement_context::StatementContext;
 
 /// Referencing rows that are replaced together.
@@ -204,6 +205,7 @@ async fn act(
         ReferentialAction::SetNull => Successors::Nulls(set_columns(reference, is_update)),
         ReferentialAction::SetDefault => Successors::Defaults(set_columns(reference, is_update)),
     };
+    context.wait_to_use(reference.table.id, LockMode::RowExclusive).await?;
     change_referencing(context, &lost, &successors, replaced).await?;
     match action {
         // The default may be the removed key itself.

@@ -16,6 +16,7 @@ use braid_storage::RoleId;
 use super::computed_tables::columns_of;
 use crate::named_cursors::NamedCursor;
 use crate::named_statements::PreparedBy;
+use crate::session_locks::LockTarget as SessionLockTarget;
 use crate::settings::{Definition, Domain, listed_definitions};
 use crate::statement_context::StatementContext;
 use crate::system_views::SystemView;
@@ -88,7 +89,8 @@ impl ServerFacts for StatementServer {
             let is_meant = |lock: &&Lock| !lock.is_granted && lock.session == session;
             locks.iter().find(is_meant).map(|lock| match lock.target {
                 LockTarget::Advisory { .. } => ("Lock", "advisory"),
-                LockTarget::Transaction(_) | LockTarget::Relation(_) => ("Lock", "transactionid"),
+                LockTarget::Transaction(_) => ("Lock", "transactionid"),
+                LockTarget::Relation(_) => ("Lock", "relation"),
             })
         };
         let shown = self.0.database().sessions().all().into_iter().map(|session| session.shown());
@@ -111,20 +113,21 @@ impl ServerFacts for StatementServer {
         let mut locks = Vec::new();
         for transaction in &transactions {
             let Some(session) = transaction.session else { continue };
-            let tables =
-                [("RowExclusiveLock", &transaction.changed_tables), ("RowShareLock", &transaction.kept_tables)];
-            let tables = tables.into_iter().flat_map(|(mode, tables)| tables.iter().map(move |table| (mode, *table)));
-            let held = tables.map(|(mode, table)| (LockTarget::Relation(table_object_id(table)), mode, true));
             let own = (number(transaction.number), "ExclusiveLock", true);
             let awaited = transaction.waits_for.map(|holder| (number(holder), "ShareLock", false));
-            let all = held.chain([own]).chain(awaited);
-            locks.extend(all.map(|(target, mode, is_granted)| Lock { target, session, mode, is_granted }));
+            let all = [own].into_iter().chain(awaited);
+            let lock = |(target, mode, is_granted)| Lock { target, session, mode, is_granted, is_fast: false };
+            locks.extend(all.map(lock));
         }
-        locks.extend(self.0.database().advisory_locks().all().into_iter().map(|lock| Lock {
-            target: advisory_target(lock.key),
+        locks.extend(self.0.database().locks().all().into_iter().map(|lock| Lock {
+            target: match lock.request.target {
+                SessionLockTarget::Advisory(key) => advisory_target(key),
+                SessionLockTarget::Relation(table) => LockTarget::Relation(table_object_id(table)),
+            },
             session: lock.session,
-            mode: if lock.is_shared { "ShareLock" } else { "ExclusiveLock" },
+            mode: lock.request.mode.name(),
             is_granted: lock.is_granted,
+            is_fast: lock.is_listed,
         }));
         locks
     }

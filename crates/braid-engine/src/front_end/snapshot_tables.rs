@@ -28,6 +28,7 @@ use braid_sql::tables::{RETURNED_ROWS, schema_of_identified_table};
 use crate::access::ReadRelation;
 use crate::error_mapping::sql_error;
 use crate::rows::KeptTable;
+use crate::session_locks::LockMode;
 use crate::statement_context::StatementContext;
 use braid_catalog::column_types::{declared_type, sql_type_of};
 
@@ -91,7 +92,11 @@ impl SnapshotTables {
                 return Ok(view.or_else(|| self.sequence(id, name)));
             };
             check_populated(&self.snapshot, version.def.id)?;
-            self.note_found(&version.def);
+            match identified {
+                // The statement has locked it to change or to lock its rows.
+                Some(_) => self.note_read(&version.def),
+                None => self.note_found(&version.def)?,
+            }
             return Ok(Some(Arc::new(entry_in(&self.snapshot, &version.def))));
         }
         if let Some(entry) = computed_tables::entry(self.context.database().system_views(), schema, name)? {
@@ -168,7 +173,16 @@ impl SnapshotTables {
     }
 
     /// Notes a table that is read.
-    pub(super) fn note_found(&self, def: &Arc<TableDef>) {
+    ///
+    /// # Errors
+    /// When another transaction has locked it.
+    pub(super) fn note_found(&self, def: &Arc<TableDef>) -> Result<(), SqlError> {
+        self.context.use_table(def.id, LockMode::AccessShare).map_err(sql_error)?;
+        self.note_read(def);
+        Ok(())
+    }
+
+    fn note_read(&self, def: &Arc<TableDef>) {
         self.found.lock().push(def.clone());
         self.context.note_reads([def.id]);
     }

@@ -85,7 +85,7 @@ impl SnapshotTables {
     fn entry_by_id(&self, id: TableId) -> Result<Option<TableEntry>, SqlError> {
         if let Some(version) = self.snapshot().by_id(id).cloned() {
             check_populated(self.snapshot(), id)?;
-            self.note_found(&version.def);
+            self.note_found(&version.def)?;
             return Ok(Some(entry_in(self.snapshot(), &version.def)));
         }
         Ok(self.snapshot().view_by_id(id).map(|view| entry_of_view(self.snapshot(), view)))

@@ -32,7 +32,11 @@ use crate::{EngineError, Statement};
 /// # Errors
 /// 42501
 pub(crate) fn check(context: &StatementContext, statement: &Statement) -> Result<(), EngineError> {
-    let snapshot = context.snapshot();
+    let snapshot = match statement.command() {
+        // It comes before the state that its transaction reads.
+        Command::Maintenance(MaintenanceStatement::Lock { .. }) => context.state_of_names(),
+        _ => context.snapshot(),
+    };
     let Some(access) = AccessCheck::of(context, &snapshot) else { return Ok(()) };
     Rules { context, snapshot, access }.check(statement)
 }
@@ -52,7 +56,7 @@ impl Rules<'_> {
             Command::CreateTableOfExecution(create) => self.check_create_table(&create.create),
             Command::Copy(copy) => self.check_copy(copy),
             Command::Sequence(sequence) => self.check_sequence(sequence),
-            Command::Maintenance(MaintenanceStatement::Lock { names, mode }) => self.check_lock(names, *mode),
+            Command::Maintenance(MaintenanceStatement::Lock { names, mode, .. }) => self.check_lock(names, *mode),
             Command::Maintenance(maintenance) => self.check_maintenance(maintenance),
             Command::Constraint(constraint) => self.check_constraint(constraint),
             Command::Object(object) => self.check_object_change(object),

@@ -16,7 +16,8 @@ use super::{Rules, denied};
 use crate::EngineError;
 use crate::dml::without_only;
 use crate::names::fold;
-use crate::statement::{CopyPlace, CopyStatement, CopySubject, LockMode};
+use crate::session_locks::LockMode;
+use crate::statement::{CopyPlace, CopyStatement, CopySubject};
 use crate::table_names::{Named, named_table};
 
 /// A table, and its alias.
@@ -224,13 +225,16 @@ impl Rules<'_> {
             return Ok(());
         }
         let changes = [Privileges::UPDATE, Privileges::DELETE, Privileges::TRUNCATE];
-        let reads = [Privileges::SELECT, Privileges::INSERT];
-        let enough = changes.iter().chain(if mode == LockMode::OfRows { &reads[..] } else { &[] });
+        let enough = match mode {
+            LockMode::AccessShare => vec![Privileges::SELECT],
+            LockMode::RowExclusive => [&changes[..], &[Privileges::INSERT]].concat(),
+            _ => changes.to_vec(),
+        };
         for name in names {
             if let Some((object, _)) = self.relation(name)?
-                && !enough.clone().any(|privilege| self.access.has(object, *privilege))
+                && !enough.iter().any(|privilege| self.access.has(object, *privilege))
             {
-                self.access.check(object, Privileges::UPDATE)?;
+                self.access.check(object, enough[0])?;
             }
         }
         Ok(())

@@ -15,6 +15,7 @@ use crate::access::ReadCheck;
 use crate::bound_parameters::BoundParameters;
 use crate::front_end::{StatementFacts, outcome, unless_too_narrow};
 use crate::interrupt::Interrupt;
+use crate::session_locks::LockMode;
 use crate::sharing::Wanted;
 use crate::statement::{ScannedText, Tokens};
 use crate::statement_context::StatementContext;
@@ -60,6 +61,7 @@ pub(crate) async fn execute(
     };
     let Some(row) = template.bind(&constants, params, &facts) else { return Ok(None) };
     let bound = BoundTemplate { template: template.clone(), text_number: entry.number, row };
+    template.tables.iter().try_for_each(|(table, _)| context.use_table(*table, LockMode::AccessShare))?;
     context.note_reads(template.tables.iter().map(|(table, _)| *table));
     let Some(answer) = answer(context, &bound, &settings, Wanted::Rows).await? else { return Ok(None) };
     let rows = match template.is_optimistic {

@@ -1,291 +1,369 @@
-//! Advisory locks of all sessions: who holds which number, and who waits for it.
+//! The locks of sessions: of tables and views, and of the numbers of advisory locks. As PostgreSQL's lock manager has them, but that readers
+//! and writers of rows exclude nobody who defines a table anew: they have their state of it.
 //!
-//! Rules, as in PostgreSQL:
-//! 1. A session may hold a lock several times, for itself and for its transaction, shared and not. Its own locks do not exclude each other.
-//! 2. Locks of the session are given back by `pg_advisory_unlock`, as often as they were taken, or when the session ends; those of the
-//!    transaction when it ends.
-//! 3. A wait that would close a circle of waits, also through locks of rows and keys, is refused (40P01).
+//! | module | contents |
+//! |---|---|
+//! | [`lock_mode`] | the modes, and what is asked for |
+//! | [`lock_table`] | who holds what and who waits for whom |
+//!
+//! Rules:
+//! 1. Statements lock the tables that they read and change until the end of their transaction. They do so in a list of their session, which
+//!    nobody else looks at while no strong lock is held or waited for ([`Request::is_strong`]).
+//! 2. Who wants a strong lock first enters the queue, which all see from then on, and then moves what sessions hold of its table from their
+//!    lists into the lock table. So either finds the other.
+//! 3. What is locked after a savepoint is given back by a rollback to it, and by a failure, which goes back to the last one.
+//! 4. Advisory locks of the session are given back by `pg_advisory_unlock`, as often as they were taken, or when the session ends.
+//! 5. A wait that would close a circle of waits, also through locks of rows and keys, is refused (40P01).
+//!
+//! Locks: the list of a session before the lock table.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+mod lock_mode;
+mod lock_table;
+
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
+use braid_base::TableId;
 use braid_sql::functions::advisory::{AdvisoryKey, AdvisoryLock};
 use braid_storage::OtherWaits;
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard, RwLock};
 use tokio::sync::Notify;
+
+pub(crate) use lock_mode::{LockMode, LockTarget, Purpose, Request};
+use lock_table::{Answer, LockTable, TARGETS_MAX};
 
 use crate::{EngineError, SqlState};
 
-/// Most numbers that are locked at a time.
-const KEYS_MAX: usize = 1 << 20;
+/// Most locks in the list of a session; further ones are in the lock table.
+const LISTED_MAX: usize = 64;
 
 /// The locks of all sessions.
 #[derive(Debug, Default)]
-pub(crate) struct AdvisoryLocks {
-    state: Mutex<State>,
+pub(crate) struct Locks {
+    table: Mutex<LockTable>,
+    /// Of the table: strong locks that are held or waited for, and how many were given back.
+    strong: AtomicUsize,
+    strong_given_back: AtomicU64,
+    sessions: RwLock<HashMap<i32, Arc<Mutex<OwnLocks>>>>,
     released: Notify,
-}
-
-#[derive(Debug, Default)]
-struct State {
-    held: HashMap<AdvisoryKey, BTreeMap<i32, Held>>,
-    /// The numbers that each session holds, so that the end of its transaction does not walk those of all sessions.
-    keys: HashMap<i32, HashSet<AdvisoryKey>>,
-    waits: HashMap<i32, AdvisoryLock>,
-}
-
-/// How often a session holds a number.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Held {
-    exclusive: u32,
-    shared: u32,
-    exclusive_of_transaction: u32,
-    shared_of_transaction: u32,
 }
 
 /// The locks of a session, which are given back when it is dropped.
 #[derive(Debug)]
 pub(crate) struct SessionLocks {
     session_id: i32,
-    locks: Arc<AdvisoryLocks>,
+    own: Arc<Mutex<OwnLocks>>,
+    locks: Arc<Locks>,
 }
 
-impl Held {
-    fn count(&mut self, is_shared: bool, is_of_transaction: bool) -> &mut u32 {
-        match (is_shared, is_of_transaction) {
-            (false, false) => &mut self.exclusive,
-            (true, false) => &mut self.shared,
-            (false, true) => &mut self.exclusive_of_transaction,
-            (true, true) => &mut self.shared_of_transaction,
-        }
-    }
-
-    fn excludes(&self, lock: AdvisoryLock) -> bool {
-        let is_exclusive = self.exclusive > 0 || self.exclusive_of_transaction > 0;
-        is_exclusive || !lock.is_shared && *self != Self::default()
-    }
+/// What the transaction of a session has locked, in this order.
+#[derive(Debug, Default)]
+struct OwnLocks {
+    acquired: Vec<Acquired>,
+    listed_count: usize,
 }
 
-impl State {
-    /// The sessions that exclude a lock of another one.
-    fn excluding(&self, session: i32, lock: AdvisoryLock) -> impl Iterator<Item = i32> {
-        let held = self.held.get(&lock.key).into_iter().flatten();
-        held.filter(move |(other, held)| **other != session && held.excludes(lock)).map(|(other, _)| *other)
-    }
-
-    fn try_lock(&mut self, session: i32, lock: AdvisoryLock) -> Result<bool, EngineError> {
-        if self.excluding(session, lock).next().is_some() {
-            return Ok(false);
-        }
-        if self.held.len() >= KEYS_MAX && !self.held.contains_key(&lock.key) {
-            let message = format!("there are {KEYS_MAX} advisory locks already, which is the limit");
-            return Err(EngineError::new(SqlState::OutOfMemory, message));
-        }
-        let held = self.held.entry(lock.key).or_default().entry(session).or_default();
-        let count = held.count(lock.is_shared, lock.is_of_transaction);
-        *count = count.saturating_add(1);
-        self.keys.entry(session).or_default().insert(lock.key);
-        Ok(true)
-    }
-
-    /// Whether a session waits for itself, through others. `row_waits` are the sessions that wait for others by locks of rows and keys.
-    fn waits_for_itself(&self, session: i32, row_waits: &[(i32, i32)]) -> bool {
-        let (mut seen, mut next) = (HashSet::from([session]), vec![session]);
-        while let Some(at) = next.pop() {
-            let of_lock = self.waits.get(&at).into_iter().flat_map(|lock| self.excluding(at, *lock));
-            let of_rows = row_waits.iter().filter(|(waiting, _)| *waiting == at).map(|(_, holder)| *holder);
-            for holder in of_lock.chain(of_rows) {
-                if holder == session {
-                    return true;
-                }
-                if seen.insert(holder) {
-                    next.push(holder);
-                }
-            }
-        }
-        false
-    }
-
-    /// Gives back one lock of a session; false if it has none.
-    fn unlock(&mut self, session: i32, key: AdvisoryKey, is_shared: bool) -> bool {
-        self.change(session, key, |held| {
-            let count = held.count(is_shared, false);
-            *count = count.saturating_sub(1);
-        })
-    }
-
-    /// Changes what a session holds, of all its numbers; whether something was given back.
-    fn give_back(&mut self, session: i32, change: impl Fn(&mut Held)) -> bool {
-        let mut is_changed = false;
-        for key in self.keys.get(&session).cloned().into_iter().flatten() {
-            is_changed |= self.change(session, key, &change);
-        }
-        is_changed
-    }
-
-    /// Changes what a session holds of a number, if it does; whether it is something else then.
-    fn change(&mut self, session: i32, key: AdvisoryKey, change: impl Fn(&mut Held)) -> bool {
-        let Some(holders) = self.held.get_mut(&key) else { return false };
-        let Some(held) = holders.get_mut(&session) else { return false };
-        let before = *held;
-        change(held);
-        let after = *held;
-        if after == Held::default() {
-            holders.remove(&session);
-            if holders.is_empty() {
-                self.held.remove(&key);
-            }
-            if let Some(keys) = self.keys.get_mut(&session) {
-                keys.remove(&key);
-                if keys.is_empty() {
-                    self.keys.remove(&session);
-                }
-            }
-        }
-        before != after
-    }
+#[derive(Clone, Copy, Debug)]
+struct Acquired {
+    request: Request,
+    /// Whether the lock table knows nothing of it.
+    is_listed: bool,
 }
 
 /// A lock that is held or waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ShownLock {
-    /// What is locked.
-    pub key: AdvisoryKey,
+    /// What is locked, and how.
+    pub request: Request,
     /// By which session.
     pub session: i32,
-    /// Whether others may share it.
-    pub is_shared: bool,
     /// Whether it is held.
     pub is_granted: bool,
+    /// Whether it is in the list of its session.
+    pub is_listed: bool,
 }
 
-impl AdvisoryLocks {
+/// What becomes of a statement that uses a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Used {
+    /// Its transaction has used it so before.
+    Before,
+    /// It may from now on. So many strong locks had been given back then: what it has read before may be older than what those kept.
+    Now { strong_given_back: u64 },
+    /// Others exclude it.
+    Excluded,
+}
+
+impl Locks {
     /// All locks that are held or waited for.
     pub fn all(&self) -> Vec<ShownLock> {
-        let state = self.state.lock();
+        let sessions: Vec<_> = self.sessions.read().iter().map(|(id, own)| (*id, own.clone())).collect();
         let mut shown = Vec::new();
-        for (key, holders) in &state.held {
-            for (session, held) in holders {
-                let modes = [
-                    (true, held.shared + held.shared_of_transaction),
-                    (false, held.exclusive + held.exclusive_of_transaction),
-                ];
-                let held = modes.into_iter().filter(|(_, count)| *count > 0);
-                shown.extend(held.map(|(is_shared, _)| ShownLock {
-                    key: *key,
-                    session: *session,
-                    is_shared,
-                    is_granted: true,
-                }));
+        for (session, own) in sessions {
+            let own = own.lock();
+            let listed = own.acquired.iter().filter(|acquired| acquired.is_listed);
+            let listed = listed.map(|acquired| (acquired.request, session));
+            shown.extend(listed.map(|(request, session)| ShownLock {
+                request,
+                session,
+                is_granted: true,
+                is_listed: true,
+            }));
+        }
+        let of_table = self.table.lock().all().into_iter();
+        shown.extend(of_table.map(|(session, request, is_granted)| ShownLock {
+            request,
+            session,
+            is_granted,
+            is_listed: false,
+        }));
+        // One for all purposes.
+        let mut seen = HashSet::new();
+        shown.retain(|lock| seen.insert((lock.session, lock.request.target, lock.request.mode, lock.is_granted)));
+        shown
+    }
+
+    /// How many strong locks were given back since the beginning.
+    pub fn strong_given_back(&self) -> u64 {
+        self.strong_given_back.load(Ordering::SeqCst)
+    }
+
+    /// Changes the table. What it is then is seen by all that use tables.
+    fn change<T>(&self, change: impl FnOnce(&mut LockTable) -> T) -> T {
+        let mut table = self.table.lock();
+        let changed = change(&mut table);
+        self.publish(&table);
+        changed
+    }
+
+    fn publish(&self, table: &MutexGuard<'_, LockTable>) {
+        let strong = table.strong();
+        // Who finds none also finds that they were given back.
+        self.strong_given_back.store(strong.given_back, Ordering::SeqCst);
+        self.strong.store(strong.count(), Ordering::SeqCst);
+    }
+
+    /// Moves what sessions have locked of a target from their lists into the table.
+    fn move_listed(&self, target: LockTarget) {
+        let sessions: Vec<_> = self.sessions.read().iter().map(|(id, own)| (*id, own.clone())).collect();
+        for (session, own) in sessions {
+            let mut own = own.lock();
+            let OwnLocks { acquired, listed_count } = &mut *own;
+            for acquired in acquired.iter_mut().filter(|own| own.is_listed && own.request.target == target) {
+                acquired.is_listed = false;
+                *listed_count -= 1;
+                self.table.lock().insert_held(session, acquired.request);
             }
         }
-        shown.extend(state.waits.iter().map(|(session, lock)| ShownLock {
-            key: lock.key,
-            session: *session,
-            is_shared: lock.is_shared,
-            is_granted: false,
-        }));
-        shown
     }
 }
 
-impl OtherWaits for AdvisoryLocks {
+impl OtherWaits for Locks {
     fn blocking(&self, session: i32) -> Vec<i32> {
-        let state = self.state.lock();
-        state.waits.get(&session).map(|lock| state.excluding(session, *lock).collect()).unwrap_or_default()
+        let table = self.table.lock();
+        table.awaited(session).map(|request| table.blocking(session, request).collect()).unwrap_or_default()
     }
 }
 
 impl SessionLocks {
     /// A session without locks.
-    pub fn new(session_id: i32, locks: Arc<AdvisoryLocks>) -> Self {
-        Self { session_id, locks }
+    pub fn new(session_id: i32, locks: Arc<Locks>) -> Self {
+        let own = Arc::<Mutex<OwnLocks>>::default();
+        locks.sessions.write().insert(session_id, own.clone());
+        Self { session_id, own, locks }
     }
 
-    /// Locks, if no other session excludes it; whether it has.
+    /// Locks a table that a statement reads or changes, if no other session excludes it.
+    ///
+    /// # Errors
+    /// For too many locks (53200).
+    pub fn use_table(&self, table: TableId, mode: LockMode) -> Result<Used, EngineError> {
+        let request = Request { target: LockTarget::Relation(table), mode, purpose: Purpose::Use };
+        let mut own = self.own.lock();
+        if own.has(request) {
+            return Ok(Used::Before);
+        }
+        let is_listed = own.listed_count < LISTED_MAX && self.locks.strong.load(Ordering::SeqCst) == 0;
+        if !is_listed {
+            match self.locks.change(|table| table.request(self.session_id, request)) {
+                Answer::Granted => {}
+                Answer::Excluded => return Ok(Used::Excluded),
+                Answer::Full => return Err(full()),
+            }
+        }
+        own.acquired.push(Acquired { request, is_listed });
+        own.listed_count += usize::from(is_listed);
+        Ok(Used::Now { strong_given_back: self.locks.strong_given_back() })
+    }
+
+    /// Locks for the transaction, if no other session excludes it; whether it has.
+    ///
+    /// # Errors
+    /// For too many locks (53200).
+    pub fn try_acquire(&self, request: Request) -> Result<bool, EngineError> {
+        if request.is_strong() {
+            // What sessions begin to use meanwhile is seen, as the request stands in the queue.
+            self.locks.change(|table| table.begin_wait(self.session_id, request));
+            let _wait = Wait(self);
+            self.locks.move_listed(request.target);
+            return self.try_acquire_in_table(request);
+        }
+        self.try_acquire_in_table(request)
+    }
+
+    fn try_acquire_in_table(&self, request: Request) -> Result<bool, EngineError> {
+        let mut own = self.own.lock();
+        if own.has(request) {
+            return Ok(true);
+        }
+        match self.locks.change(|table| table.request(self.session_id, request)) {
+            Answer::Granted => own.acquired.push(Acquired { request, is_listed: false }),
+            Answer::Excluded => return Ok(false),
+            Answer::Full => return Err(full()),
+        }
+        Ok(true)
+    }
+
+    /// Locks for the transaction, when no other session excludes it. `timeout` is the longest wait; `row_waits` tells which sessions wait for
+    /// which by locks of rows and keys, as circles may go through both.
+    ///
+    /// # Errors
+    /// For a circle of waits (40P01), a wait that is too long (55P03), and too many locks.
+    pub async fn acquire(
+        &self,
+        request: Request,
+        timeout: Option<Duration>,
+        row_waits: impl Fn() -> Vec<(i32, i32)>,
+    ) -> Result<(), EngineError> {
+        within(timeout, self.wait_for(request, row_waits, || self.try_acquire_in_table(request))).await
+    }
+
+    /// Takes an advisory lock, if no other session excludes it; whether it has.
     ///
     /// # Errors
     /// For too many locks (53200).
     pub fn try_lock(&self, lock: AdvisoryLock) -> Result<bool, EngineError> {
-        self.locks.state.lock().try_lock(self.session_id, lock)
+        let request = request_of(lock);
+        if lock.is_of_transaction {
+            return self.try_acquire_in_table(request);
+        }
+        match self.locks.change(|table| table.request_for_session(self.session_id, request)) {
+            Answer::Granted => Ok(true),
+            Answer::Excluded => Ok(false),
+            Answer::Full => Err(full()),
+        }
     }
 
-    /// Locks, when no other session excludes it. `timeout` is the longest wait; `row_waits` tells which sessions wait for which by locks of
-    /// rows and keys, as circles may go through both.
+    /// As [`Self::try_lock`], when no other session excludes it; otherwise as [`Self::acquire`].
     ///
     /// # Errors
-    /// For a circle of waits (40P01), a wait that is too long (55P03), and too many locks.
+    /// As [`Self::acquire`].
     pub async fn lock(
         &self,
         lock: AdvisoryLock,
         timeout: Option<Duration>,
         row_waits: impl Fn() -> Vec<(i32, i32)>,
     ) -> Result<(), EngineError> {
-        let waited = self.wait_for(lock, row_waits);
-        match timeout {
-            None => waited.await,
-            Some(timeout) => tokio::time::timeout(timeout, waited).await.unwrap_or_else(|_| {
-                Err(EngineError::new(SqlState::LockNotAvailable, "canceling statement due to lock timeout"))
-            }),
-        }
+        within(timeout, self.wait_for(request_of(lock), row_waits, || self.try_lock(lock))).await
     }
 
-    async fn wait_for(&self, lock: AdvisoryLock, row_waits: impl Fn() -> Vec<(i32, i32)>) -> Result<(), EngineError> {
-        let mut wait = None;
+    /// Waits until `attempt` succeeds, in the queue of a request.
+    async fn wait_for(
+        &self,
+        request: Request,
+        row_waits: impl Fn() -> Vec<(i32, i32)>,
+        attempt: impl Fn() -> Result<bool, EngineError>,
+    ) -> Result<(), EngineError> {
+        self.locks.change(|table| table.begin_wait(self.session_id, request));
+        let _wait = Wait(self);
+        if request.is_strong() {
+            self.locks.move_listed(request.target);
+        }
         loop {
             let released = self.locks.released.notified();
             tokio::pin!(released);
             // From here on it hears of what is given back.
             released.as_mut().enable();
-            {
-                let mut state = self.locks.state.lock();
-                if state.try_lock(self.session_id, lock)? {
-                    return Ok(());
-                }
-                state.waits.insert(self.session_id, lock);
-                wait.get_or_insert_with(|| Wait(self));
+            if attempt()? {
+                return Ok(());
             }
             // Who begins to wait for rows from here on sees this wait: one of both finds the circle. The locks of rows are asked while
-            // this state is free, as they ask it.
+            // the table is free, as they ask it.
             let row_waits = row_waits();
-            if self.locks.state.lock().waits_for_itself(self.session_id, &row_waits) {
-                return Err(EngineError::new(SqlState::DeadlockDetected, "deadlock detected"));
+            let goes_on = self.locks.change(|table| {
+                let is_in_circle = table.waits_for_itself(self.session_id, &row_waits);
+                if is_in_circle && !table.go_first(self.session_id) {
+                    return Err(EngineError::new(SqlState::DeadlockDetected, "deadlock detected"));
+                }
+                Ok(is_in_circle)
+            })?;
+            if !goes_on {
+                released.await;
             }
-            released.await;
         }
     }
 
-    /// Gives back a lock of the session; false if it has none.
+    /// Gives back an advisory lock of the session; false if it has none.
     pub fn unlock(&self, key: AdvisoryKey, is_shared: bool) -> bool {
-        let is_given_back = self.locks.state.lock().unlock(self.session_id, key, is_shared);
+        let mode = if is_shared { LockMode::Share } else { LockMode::Exclusive };
+        let target = LockTarget::Advisory(key);
+        self.give_back(|table| table.release_of_session(self.session_id, target, mode))
+    }
+
+    /// Gives back all advisory locks of the session but those of its transaction.
+    pub fn unlock_all(&self) {
+        self.give_back(|table| table.release_all_of_session(self.session_id));
+    }
+
+    /// What the transaction has locked so far, for [`Self::roll_back_to`].
+    pub fn mark(&self) -> usize {
+        self.own.lock().acquired.len()
+    }
+
+    /// Gives back what the transaction has locked since a mark.
+    pub fn roll_back_to(&self, mark: usize) {
+        let given_back: Vec<Request> = {
+            let mut own = self.own.lock();
+            let since = mark.min(own.acquired.len());
+            let given_back: Vec<Acquired> = own.acquired.drain(since..).collect();
+            own.listed_count -= given_back.iter().filter(|acquired| acquired.is_listed).count();
+            given_back.iter().filter(|acquired| !acquired.is_listed).map(|acquired| acquired.request).collect()
+        };
+        if !given_back.is_empty() {
+            self.give_back(|table| {
+                given_back.iter().for_each(|request| table.release(self.session_id, *request));
+                true
+            });
+        }
+    }
+
+    /// Gives back the locks of the transaction.
+    pub fn end_transaction(&self) {
+        self.roll_back_to(0);
+    }
+
+    /// Gives back what `release` does, and tells those that wait, if it was something.
+    fn give_back(&self, release: impl FnOnce(&mut LockTable) -> bool) -> bool {
+        let is_given_back = self.locks.change(release);
         if is_given_back {
             self.locks.released.notify_waiters();
         }
         is_given_back
     }
+}
 
-    /// Gives back all locks but those of the transaction.
-    pub fn unlock_all(&self) {
-        self.give_back(|held| (held.exclusive, held.shared) = (0, 0));
-    }
-
-    /// Gives back the locks of the transaction.
-    pub fn end_transaction(&self) {
-        self.give_back(|held| (held.exclusive_of_transaction, held.shared_of_transaction) = (0, 0));
-    }
-
-    fn give_back(&self, change: impl Fn(&mut Held)) {
-        let is_changed = self.locks.state.lock().give_back(self.session_id, change);
-        if is_changed {
-            self.locks.released.notify_waiters();
-        }
+impl OwnLocks {
+    fn has(&self, request: Request) -> bool {
+        self.acquired.iter().any(|acquired| acquired.request == request)
     }
 }
 
 impl Drop for SessionLocks {
     fn drop(&mut self) {
-        self.give_back(|held| *held = Held::default());
+        self.locks.sessions.write().remove(&self.session_id);
+        self.give_back(|table| table.release_all(self.session_id));
     }
 }
 
@@ -294,8 +372,34 @@ struct Wait<'a>(&'a SessionLocks);
 
 impl Drop for Wait<'_> {
     fn drop(&mut self) {
-        self.0.locks.state.lock().waits.remove(&self.0.session_id);
+        // Others may have waited behind it.
+        self.0.give_back(|table| {
+            table.end_wait(self.0.session_id);
+            true
+        });
     }
+}
+
+async fn within(
+    timeout: Option<Duration>,
+    wait: impl Future<Output = Result<(), EngineError>>,
+) -> Result<(), EngineError> {
+    match timeout {
+        None => wait.await,
+        Some(timeout) => tokio::time::timeout(timeout, wait).await.unwrap_or_else(|_| {
+            Err(EngineError::new(SqlState::LockNotAvailable, "canceling statement due to lock timeout"))
+        }),
+    }
+}
+
+fn request_of(lock: AdvisoryLock) -> Request {
+    let mode = if lock.is_shared { LockMode::Share } else { LockMode::Exclusive };
+    Request { target: LockTarget::Advisory(lock.key), mode, purpose: Purpose::Explicit }
+}
+
+fn full() -> EngineError {
+    let message = format!("there are {TARGETS_MAX} locks already, which is the limit");
+    EngineError::new(SqlState::OutOfMemory, message)
 }
 
 #[cfg(test)]
@@ -308,7 +412,7 @@ mod tests {
 
     #[test]
     fn locks_are_counted_and_exclude_other_sessions() {
-        let all = Arc::new(AdvisoryLocks::default());
+        let all = Arc::new(Locks::default());
         let (one, other) = (SessionLocks::new(1, all.clone()), SessionLocks::new(2, all.clone()));
         for _ in 0..2 {
             assert!(one.try_lock(lock(7, false, false)).unwrap());
@@ -326,13 +430,12 @@ mod tests {
         drop(other);
         assert!(one.try_lock(lock(7, false, false)).unwrap());
         one.unlock_all();
-        let state = all.state.lock();
-        assert!(state.held.is_empty() && state.keys.is_empty() && state.waits.is_empty());
+        assert!(all.all().is_empty());
     }
 
     #[tokio::test]
     async fn a_wait_ends_when_the_lock_is_given_back_and_circles_are_refused() {
-        let all = Arc::new(AdvisoryLocks::default());
+        let all = Arc::new(Locks::default());
         let sessions: Vec<SessionLocks> = (0..3).map(|id| SessionLocks::new(id, all.clone())).collect();
         for (id, session) in sessions.iter().enumerate() {
             assert!(session.try_lock(lock(id as i64, false, false)).unwrap());
@@ -349,6 +452,6 @@ mod tests {
         second.await.unwrap();
         sessions[1].unlock_all();
         first.await.unwrap();
-        assert!(all.state.lock().waits.is_empty());
+        assert!(all.all().iter().all(|lock| lock.is_granted));
     }
 }

@@ -5,6 +5,20 @@ use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::Token;
 
+use crate::session_locks::LockMode;
+
+/// The modes of LOCK TABLE as they are written.
+const LOCK_MODES: [(&str, LockMode); 8] = [
+    ("access share", LockMode::AccessShare),
+    ("row share", LockMode::RowShare),
+    ("row exclusive", LockMode::RowExclusive),
+    ("share update exclusive", LockMode::ShareUpdateExclusive),
+    ("share", LockMode::Share),
+    ("share row exclusive", LockMode::ShareRowExclusive),
+    ("exclusive", LockMode::Exclusive),
+    ("access exclusive", LockMode::AccessExclusive),
+];
+
 /// PostgreSQL's options of VACUUM; those of ANALYZE are two of them.
 const VACUUM_OPTIONS: [&str; 10] = [
     "verbose",
@@ -24,9 +38,9 @@ const ANALYZE_OPTIONS: usize = 2;
 #[derive(Debug)]
 pub(crate) enum MaintenanceStatement {
     /// VACUUM, whose tables are analyzed too or not, and of all deleted rows or of chunks with many of them.
-    Vacuum { analyzes: bool, is_full: bool, unknown: Option<String>, targets: Vec<Target> },
+    Vacuum { analyzes: bool, is_full: bool, patience: LockPatience, unknown: Option<String>, targets: Vec<Target> },
     /// ANALYZE.
-    Analyze { unknown: Option<String>, targets: Vec<Target> },
+    Analyze { patience: LockPatience, unknown: Option<String>, targets: Vec<Target> },
     /// CHECKPOINT.
     Checkpoint,
     /// REINDEX.
@@ -34,7 +48,7 @@ pub(crate) enum MaintenanceStatement {
     /// CLUSTER, of a table, by an index.
     Cluster { table: Option<(ObjectName, Option<Ident>)>, unknown: Option<String> },
     /// LOCK TABLE.
-    Lock { names: Vec<ObjectName>, mode: LockMode },
+    Lock { names: Vec<ObjectName>, mode: LockMode, patience: LockPatience },
 }
 
 /// What REINDEX makes again.
@@ -50,13 +64,14 @@ pub(crate) enum ReindexSubject {
     Database(&'static str, Ident),
 }
 
-/// What LOCK TABLE keeps others from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum LockMode {
-    /// ACCESS SHARE, ROW SHARE, ROW EXCLUSIVE: from locking or altering the whole table.
-    OfRows,
-    /// All others: from changing rows, from reading them, or (SHARE UPDATE EXCLUSIVE) from the same mode.
-    OfTable,
+/// What a statement does when others exclude a lock.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum LockPatience {
+    /// It waits.
+    #[default]
+    Waits,
+    /// It fails, or leaves the table out.
+    NoWait,
 }
 
 /// A table, and columns of it.
@@ -74,6 +89,7 @@ struct Options {
     analyzes: bool,
     is_full: bool,
     concurrently: bool,
+    patience: LockPatience,
     unknown: Option<String>,
 }
 
@@ -89,9 +105,9 @@ impl MaintenanceStatement {
             Some("analyze" | "analyse") => {
                 parser.next_token();
                 let known = &VACUUM_OPTIONS[..ANALYZE_OPTIONS];
-                let Options { unknown, .. } = parse_options(parser, known)?.unwrap_or_default();
+                let Options { unknown, patience, .. } = parse_options(parser, known)?.unwrap_or_default();
                 let _ = parser.parse_keyword(Keyword::VERBOSE);
-                Ok(Some(Self::Analyze { unknown, targets: parse_targets(parser)? }))
+                Ok(Some(Self::Analyze { patience, unknown, targets: parse_targets(parser)? }))
             }
             Some("checkpoint") => {
                 parser.next_token();
@@ -126,8 +142,8 @@ fn parse_vacuum(parser: &mut Parser<'_>) -> Result<MaintenanceStatement, ParserE
             Options { analyzes, is_full, ..Options::default() }
         }
     };
-    let Options { analyzes, is_full, unknown, .. } = options;
-    Ok(MaintenanceStatement::Vacuum { analyzes, is_full, unknown, targets: parse_targets(parser)? })
+    let Options { analyzes, is_full, patience, unknown, .. } = options;
+    Ok(MaintenanceStatement::Vacuum { analyzes, is_full, patience, unknown, targets: parse_targets(parser)? })
 }
 
 /// `(option [value], …)`; `None` if there is no parenthesis.
@@ -151,6 +167,8 @@ fn parse_options(parser: &mut Parser<'_>, known: &[&str]) -> Result<Option<Optio
             (_, false) => drop(options.unknown.get_or_insert(option)),
             ("analyze", true) => options.analyzes = is_on,
             ("full", true) => options.is_full = is_on,
+            ("skip_locked", true) if is_on => options.patience = LockPatience::NoWait,
+            ("skip_locked", true) => options.patience = LockPatience::Waits,
             ("concurrently", true) => options.concurrently = is_on,
             (_, true) => {}
         }
@@ -215,7 +233,7 @@ fn parse_lock(parser: &mut Parser<'_>) -> Result<MaintenanceStatement, ParserErr
         let _ = parser.consume_token(&Token::Mul);
         Ok(name)
     })?;
-    let mut mode = LockMode::OfTable;
+    let mut mode = LockMode::AccessExclusive;
     if parser.parse_keyword(Keyword::IN) {
         let first = parser.peek_token();
         let mut words = Vec::new();
@@ -226,16 +244,14 @@ fn parse_lock(parser: &mut Parser<'_>) -> Result<MaintenanceStatement, ParserErr
             }
             parser.next_token();
         }
-        mode = match &words.join(" ")[..] {
-            "access share" | "row share" | "row exclusive" => LockMode::OfRows,
-            "share update exclusive" | "share" | "share row exclusive" | "exclusive" | "access exclusive" => {
-                LockMode::OfTable
-            }
-            _ => return parser.expected("a lock mode", first),
+        let written = words.join(" ");
+        mode = match LOCK_MODES.into_iter().find(|(words, _)| *words == written) {
+            Some((_, mode)) => mode,
+            None => return parser.expected("a lock mode", first),
         };
     }
-    let _ = parser.parse_keyword(Keyword::NOWAIT);
-    Ok(MaintenanceStatement::Lock { names, mode })
+    let patience = if parser.parse_keyword(Keyword::NOWAIT) { LockPatience::NoWait } else { LockPatience::Waits };
+    Ok(MaintenanceStatement::Lock { names, mode, patience })
 }
 
 fn consume_word(parser: &mut Parser<'_>, word: &str) -> bool {

@@ -105,7 +105,7 @@ impl Backends for StatementContext {
         let holders: BTreeSet<u64> = waiting.filter_map(|transaction| transaction.waits_for).collect();
         let of_rows = transactions.iter().filter(|transaction| holders.contains(&transaction.number));
         let of_rows = of_rows.filter_map(|transaction| transaction.session);
-        let all: BTreeSet<i32> = of_rows.chain(self.database().advisory_locks().blocking(session)).collect();
+        let all: BTreeSet<i32> = of_rows.chain(self.database().locks().blocking(session)).collect();
         all.into_iter().collect()
     }
 

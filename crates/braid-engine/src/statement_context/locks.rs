@@ -1,28 +1,174 @@
-//! The advisory locks of the session.
+//! The locks of the session: of tables and of numbers.
+//!
+//! A statement finds out which tables it uses while it is planned. If one of them is locked, planning fails; the statement then waits for the
+//! lock and begins anew ([`Attempts`]), in the state that there is then. Nothing has been changed before.
 
+use std::ops::ControlFlow;
 use std::time::Duration;
 
+use braid_base::TableId;
 use braid_sql::SqlError;
 use braid_sql::functions::advisory::{AdvisoryKey, AdvisoryLock, AdvisoryLocks};
+use braid_storage::TableDef;
 
 use super::StatementContext;
-use crate::advisory_locks::SessionLocks;
 use crate::notices::Notice;
+use crate::session_locks::{LockMode, LockTarget, Purpose, Request, SessionLocks, Used};
 use crate::{EngineError, SqlState};
 
+/// What a statement is to do before it begins anew.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Postponed {
+    /// To wait for a lock.
+    Until(Request),
+    /// Nothing: the lock was given back after it had read the state of the database.
+    ForNewState,
+}
+
+/// The statement that may begin anew.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Attempt {
+    /// How many strong locks had been given back when it began.
+    strong_given_back: u64,
+    postponed: Option<Postponed>,
+}
+
+/// The attempts at a statement, which may be part of another one. One is made after the other, as long as they find tables locked.
+pub(crate) struct Attempts<'a> {
+    context: &'a StatementContext,
+    /// That of the other statement.
+    outer: Option<Attempt>,
+}
+
+impl Attempts<'_> {
+    /// Begins an attempt.
+    pub fn begin(&self) {
+        let strong_given_back = self.context.database().locks().strong_given_back();
+        let attempt = Attempt { strong_given_back, postponed: None };
+        self.context.shared.state.lock().attempt = Some(attempt);
+    }
+
+    /// What comes of an attempt: the statement's outcome, or another attempt, after the lock that it waits for was given back.
+    pub async fn end<T>(&self, outcome: Result<T, EngineError>) -> ControlFlow<Result<T, EngineError>> {
+        let postponed = self.context.shared.state.lock().attempt.and_then(|attempt| attempt.postponed);
+        match (outcome, postponed) {
+            (Err(_), Some(Postponed::ForNewState)) => ControlFlow::Continue(()),
+            (Err(_), Some(Postponed::Until(request))) => match self.context.acquire(request).await {
+                Ok(()) => ControlFlow::Continue(()),
+                Err(error) => ControlFlow::Break(Err(error)),
+            },
+            (outcome, _) => ControlFlow::Break(outcome),
+        }
+    }
+}
+
+impl Drop for Attempts<'_> {
+    fn drop(&mut self) {
+        self.context.shared.state.lock().attempt = self.outer;
+    }
+}
+
 impl StatementContext {
-    /// The advisory locks of the session.
+    /// The locks of the session.
     pub fn locks(&self) -> &SessionLocks {
         &self.shared.locks
     }
 
-    /// Locks, when no other session excludes it, within the session's `lock_timeout`.
+    /// Takes an advisory lock when no other session excludes it, within the session's `lock_timeout`.
     ///
     /// # Errors
     /// As [`SessionLocks::lock`].
     pub async fn lock(&self, lock: AdvisoryLock) -> Result<(), EngineError> {
-        let timeout = self.settings().lock_timeout_ms().map(Duration::from_millis);
-        self.times().of_lock_wait(self.locks().lock(lock, timeout, || self.database().store().session_waits())).await
+        let row_waits = || self.database().store().session_waits();
+        self.times().of_lock_wait(self.locks().lock(lock, self.lock_timeout(), row_waits)).await
+    }
+
+    /// Locks for the transaction when no other session excludes it, within the session's `lock_timeout`.
+    ///
+    /// # Errors
+    /// As [`SessionLocks::acquire`].
+    pub async fn acquire(&self, request: Request) -> Result<(), EngineError> {
+        let row_waits = || self.database().store().session_waits();
+        self.times().of_lock_wait(self.locks().acquire(request, self.lock_timeout(), row_waits)).await
+    }
+
+    fn lock_timeout(&self) -> Option<Duration> {
+        self.settings().lock_timeout_ms().map(Duration::from_millis)
+    }
+
+    /// The attempts at a statement.
+    pub fn attempts(&self) -> Attempts<'_> {
+        Attempts { context: self, outer: self.shared.state.lock().attempt }
+    }
+
+    /// Locks a table that the statement reads or changes.
+    ///
+    /// # Errors
+    /// When the statement is to begin anew.
+    pub fn use_table(&self, table: TableId, mode: LockMode) -> Result<(), EngineError> {
+        let used = self.locks().use_table(table, mode)?;
+        let reads_one_state = self.has_fixed_snapshot();
+        let attempt = self.shared.state.lock().attempt;
+        let postponed = match (used, attempt) {
+            (Used::Now { strong_given_back }, Some(attempt))
+                if attempt.strong_given_back != strong_given_back && !reads_one_state =>
+            {
+                Postponed::ForNewState
+            }
+            (Used::Before | Used::Now { .. }, _) => return Ok(()),
+            (Used::Excluded, _) => {
+                Postponed::Until(Request { target: LockTarget::Relation(table), mode, purpose: Purpose::Use })
+            }
+        };
+        Err(self.postpone(postponed))
+    }
+
+    /// As [`Self::use_table`], for a statement that has found what it changes, and then reads the newest state: it waits in its midst.
+    ///
+    /// # Errors
+    /// As [`Self::acquire`].
+    pub async fn wait_to_use(&self, table: TableId, mode: LockMode) -> Result<(), EngineError> {
+        match self.locks().use_table(table, mode)? {
+            Used::Before | Used::Now { .. } => Ok(()),
+            Used::Excluded => {
+                self.acquire(Request { target: LockTarget::Relation(table), mode, purpose: Purpose::Use }).await
+            }
+        }
+    }
+
+    /// Locks a table whose rows the statement changes, and those that its rows refer to.
+    ///
+    /// # Errors
+    /// As [`Self::use_table`].
+    pub fn use_changed_table(&self, def: &TableDef) -> Result<(), EngineError> {
+        self.use_table(def.id, LockMode::RowExclusive)?;
+        def.foreign_keys.iter().try_for_each(|key| self.use_table(key.referenced, LockMode::RowShare))
+    }
+
+    /// Locks relations that the statement has defined anew, before anybody else sees that.
+    ///
+    /// # Errors
+    /// When the statement is to begin anew.
+    pub fn define_relations(
+        &self,
+        relations: impl IntoIterator<Item = TableId>,
+        mode: LockMode,
+    ) -> Result<(), EngineError> {
+        for relation in relations {
+            let request = Request { target: LockTarget::Relation(relation), mode, purpose: Purpose::Definition };
+            if !self.locks().try_acquire(request)? {
+                return Err(self.postpone(Postponed::Until(request)));
+            }
+        }
+        Ok(())
+    }
+
+    /// The error with which planning ends. It is shown where nothing begins anew.
+    fn postpone(&self, postponed: Postponed) -> EngineError {
+        if let Some(attempt) = &mut self.shared.state.lock().attempt {
+            attempt.postponed = Some(postponed);
+        }
+        EngineError::new(SqlState::LockNotAvailable, "a table is locked by another transaction")
     }
 }
 

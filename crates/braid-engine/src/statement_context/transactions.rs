@@ -4,9 +4,8 @@ use super::writes::isolation;
 use super::{Message, MessageScope, StatementContext, access_mode_of};
 use crate::clock::read_clock_us;
 use crate::interrupt::to_the_end;
-use crate::notifications::PendingMark;
 use crate::settings::{Scope, SettingValues};
-use crate::transaction::{AccessMode, BlockEnd, TransactionMark, Work, needs_block};
+use crate::transaction::{AccessMode, BlockEnd, SessionMark, TransactionMark, Work, needs_block};
 use crate::{EngineError, SqlState, TransactionStatus};
 
 /// What a block was begun with.
@@ -143,8 +142,8 @@ impl StatementContext {
     /// Outside of a block, and for too many.
     pub fn set_savepoint(&self, name: String) -> Result<(), EngineError> {
         let mut state = self.shared.state.lock();
-        let (settings, told) = (state.settings.clone(), self.notifications().mark());
-        state.transaction.set_savepoint(name, settings, told)
+        let (settings, session) = (state.settings.clone(), self.session_mark());
+        state.transaction.set_savepoint(name, settings, session)
     }
 
     /// RELEASE SAVEPOINT.
@@ -157,7 +156,7 @@ impl StatementContext {
     }
 
     /// Keeps what the transaction has done since the mark. What it may do is what it was there, as after RELEASE SAVEPOINT.
-    pub fn release_mark(&self, (mark, _, _): (TransactionMark, SettingValues, PendingMark)) -> Result<(), EngineError> {
+    pub fn release_mark(&self, (mark, _, _): (TransactionMark, SettingValues, SessionMark)) -> Result<(), EngineError> {
         let mode = self.shared.state.lock().transaction.return_to_mode_of(&mark);
         self.show_mode(mode)
     }
@@ -175,24 +174,33 @@ impl StatementContext {
     /// As [`Self::release_savepoint`].
     pub fn roll_back_to_savepoint(&self, name: &str) -> Result<(), EngineError> {
         let mut state = self.shared.state.lock();
-        let (settings, told) = state.transaction.roll_back_to(name)?;
+        let (settings, session) = state.transaction.roll_back_to(name)?;
         state.settings = settings;
-        self.notifications().roll_back_to(told);
+        self.return_to_session_mark(session);
         Ok(())
     }
 
-    /// What the transaction is now, with its settings and what it is to tell others.
-    pub fn mark_transaction(&self) -> (TransactionMark, SettingValues, PendingMark) {
+    fn session_mark(&self) -> SessionMark {
+        SessionMark { told: self.notifications().mark(), locked: self.locks().mark() }
+    }
+
+    fn return_to_session_mark(&self, SessionMark { told, locked }: SessionMark) {
+        self.notifications().roll_back_to(told);
+        self.locks().roll_back_to(locked);
+    }
+
+    /// What the transaction is now, with its settings, what it is to tell others and what it has locked.
+    pub fn mark_transaction(&self) -> (TransactionMark, SettingValues, SessionMark) {
         let state = self.shared.state.lock();
-        (state.transaction.mark(), state.settings.clone(), self.notifications().mark())
+        (state.transaction.mark(), state.settings.clone(), self.session_mark())
     }
 
     /// Forgets what the transaction has done since the mark.
-    pub fn return_to_mark(&self, (mark, settings, told): (TransactionMark, SettingValues, PendingMark)) {
+    pub fn return_to_mark(&self, (mark, settings, session): (TransactionMark, SettingValues, SessionMark)) {
         let mut state = self.shared.state.lock();
         state.transaction.return_to(mark);
         state.settings = settings;
-        self.notifications().roll_back_to(told);
+        self.return_to_session_mark(session);
     }
 
     /// Checks that a statement called `what` may write.
@@ -205,6 +213,9 @@ impl StatementContext {
     pub fn fail_transaction(&self) {
         let mut state = self.shared.state.lock();
         state.transaction.fail();
+        if let Some(locked) = state.transaction.locked_before_failure() {
+            self.locks().roll_back_to(locked);
+        }
         if let Some(message) = &mut state.message {
             message.has_failed = true;
         }
@@ -264,7 +275,7 @@ impl StatementContext {
         self.end_transaction(!has_failed);
     }
 
-    /// What the end of a transaction does beside its changes: what it tells others, and its advisory locks.
+    /// What the end of a transaction does beside its changes: what it tells others, and its locks.
     pub fn end_transaction(&self, is_committed: bool) {
         match is_committed {
             true => self.notifications().commit(),

@@ -16,6 +16,7 @@ use braid_storage::{
 
 use super::StatementContext;
 use crate::interrupt::to_the_end;
+use crate::session_locks::LockMode;
 use crate::settings::SettingValues;
 use crate::{EngineError, SqlState};
 
@@ -58,6 +59,14 @@ impl StatementContext {
         };
         let view = state.transaction.view(committed.clone());
         (committed, view)
+    }
+
+    /// What names mean for a statement that comes before the state that its transaction reads.
+    pub fn state_of_names(&self) -> Arc<Catalog> {
+        let store = self.database().store();
+        let mut state = self.shared.state.lock();
+        let committed = state.transaction.known_snapshot().unwrap_or_else(|| store.snapshot());
+        state.transaction.view(committed)
     }
 
     /// A sequence in the newest committed state, or as the transaction has changed it, and who else sees it.
@@ -228,7 +237,10 @@ impl StatementContext {
         let mut writes = self.take_writes();
         let before = writes.clone();
         let changed = match change(&mut writes, &view) {
-            Ok(()) => writes.add_rows(rows).await.map_err(EngineError::from),
+            Ok(()) => match self.define(&before, &writes) {
+                Ok(()) => writes.add_rows(rows).await.map_err(EngineError::from),
+                Err(error) => Err(error),
+            },
             Err(error) => Err(error),
         };
         self.own_new_objects(&mut writes, &view);
@@ -300,16 +312,24 @@ impl StatementContext {
     {
         let mut writes = self.take_writes();
         let before = writes.clone();
-        match change(&mut writes, view) {
+        let changed = change(&mut writes, view).map_err(EngineError::from);
+        match changed.and_then(|changed| self.define(&before, &writes).map(|()| changed)) {
             Ok(changed) => {
                 self.own_new_objects(&mut writes, view);
                 self.keep(writes).await.map(|()| changed)
             }
             Err(error) => {
                 self.shared.state.lock().transaction.put_writes(before);
-                Err(error.into())
+                Err(error)
             }
         }
+    }
+
+    /// Locks the relations that a statement defines anew.
+    fn define(&self, before: &WriteSet, writes: &WriteSet) -> Result<(), EngineError> {
+        let known = before.redefined_relations();
+        let defined = writes.redefined_relations().into_iter().filter(|relation| !known.contains(relation));
+        self.define_relations(defined, LockMode::AccessExclusive)
     }
 
     /// Makes changes and gives a table another definition, for the statements of the transaction. [`Self::keep_changes`] keeps them. `states`
@@ -324,6 +344,7 @@ impl StatementContext {
         change: impl FnOnce(&mut WriteSet, &Arc<Catalog>) -> Result<(), StoreError>,
     ) -> Result<(), EngineError> {
         self.check_lasting(view, def.schema, &def.columns)?;
+        self.define_relations([def.id], mode_of_change(view, &def))?;
         let mut writes = self.take_writes();
         change(&mut writes, view)?;
         self.own_new_objects(&mut writes, view);
@@ -379,6 +400,21 @@ impl StatementContext {
         to_the_end(writes.commit()).await?;
         Ok(())
     }
+}
+
+/// How a table is locked that gets another definition: only indexes and foreign keys let others go on, as in PostgreSQL.
+fn mode_of_change(view: &Catalog, def: &TableDef) -> LockMode {
+    let Some(before) = view.by_id(def.id).map(|version| &version.def) else { return LockMode::AccessExclusive };
+    let new_keys = def.keys.get(before.keys.len()..).unwrap_or_default();
+    let adds_indexes = !new_keys.is_empty() && new_keys.iter().all(|key| !key.kind.is_constraint());
+    let adds_foreign_keys = def.foreign_keys.len() > before.foreign_keys.len();
+    if adds_indexes && **before == (TableDef { keys: before.keys.clone(), ..def.clone() }) {
+        return LockMode::Share;
+    }
+    if adds_foreign_keys && **before == (TableDef { foreign_keys: before.foreign_keys.clone(), ..def.clone() }) {
+        return LockMode::ShareRowExclusive;
+    }
+    LockMode::AccessExclusive
 }
 
 /// Whether all statements of a transaction read one snapshot.

@@ -40,6 +40,7 @@ async fn activity_shows_all_sessions_and_what_they_wait_for() {
         let expected = [
             format!("{}|relation|t|RowExclusiveLock|true|true", bob.id()),
             format!("{}|transactionid|NULL|ExclusiveLock|true|false", bob.id()),
+            format!("{}|relation|t|RowExclusiveLock|true|true", carol.id()),
             format!("{}|transactionid|NULL|ExclusiveLock|true|false", carol.id()),
             format!("{}|transactionid|NULL|ShareLock|false|false", carol.id()),
         ];

@@ -38,6 +38,7 @@ mod sharing;
 mod sharing_views;
 mod slow_readers;
 mod system_tables;
+mod table_locks;
 mod tables;
 mod templates;
 mod temporary_tables;

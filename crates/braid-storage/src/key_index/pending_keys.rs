@@ -44,11 +44,6 @@ pub(crate) struct AddedKeys {
 }
 
 impl PendingKeys {
-    /// The tables whose keys are among them.
-    pub fn tables(&self) -> impl Iterator<Item = TableId> {
-        self.of.keys().map(|(table, ..)| *table)
-    }
-
     /// Whether one of these keys may be among them.
     pub fn overlap(&self, key: &KeyId, keys: &KeyRun) -> bool {
         self.of.get(key).is_some_and(|pending| pending.is_whole || keys.keys().any(|key| pending.has(key)))

@@ -46,6 +46,12 @@ impl ViewEdits {
         Self { before: before.clone(), after: before.clone(), bound: BTreeMap::new() }
     }
 
+    /// The views that are there no more, or as something else.
+    pub(super) fn redefined(&self) -> impl Iterator<Item = TableId> {
+        let is_same = |id: &TableId, view: &Arc<ViewDef>| self.after.get(id).is_some_and(|now| Arc::ptr_eq(now, view));
+        self.before.iter().filter(move |(id, view)| !is_same(id, view)).map(|(id, _)| *id)
+    }
+
     /// These changes with further ones, of a statement that has seen this state.
     pub(super) fn changed_to(self, after: Views, seen: &Catalog) -> Self {
         let before = self.before_of(seen.views().by_id());
