@@ -158,6 +158,7 @@ pub use outcome::{
 };
 pub use parameter_value::{ParameterValue, SentValue};
 pub use recall::SharedForm;
+pub use sent_columns::texts_with_bytes::texts_with_bytes;
 pub use session::{Ongoing, Session};
 pub use sharing::SharingFigures;
 pub use statement::{SavepointChange, Statement, StatementKind};

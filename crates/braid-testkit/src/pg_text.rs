@@ -11,6 +11,7 @@ use arrow::datatypes::{
 };
 use arrow::error::ArrowError;
 use arrow::util::display::{ArrayFormatter, FormatOptions};
+use braid_engine::texts_with_bytes;
 
 use crate::calendar_text::{DAY_US, date_text, timestamp_text};
 use crate::text_forms::{
@@ -22,6 +23,9 @@ pub fn pg_text(column: &dyn Array, row: usize) -> Result<Option<String>, ArrowEr
     // A column of nothing but nulls has no validity bits to ask.
     if column.is_null(row) || column.data_type() == &DataType::Null {
         return Ok(None);
+    }
+    if let Some((texts, _)) = texts_with_bytes(column) {
+        return Ok(Some(texts.value(row).to_owned()));
     }
     let text = match column.data_type() {
         DataType::Boolean => if column.as_boolean().value(row) { "t" } else { "f" }.to_owned(),

@@ -1,6 +1,7 @@
 //! Rows as records of COPY's binary format ([`super::binary_records`]).
 
-use arrow::datatypes::{Field, SchemaRef};
+use arrow::array::{Array, ArrayRef};
+use arrow::datatypes::{DataType, Field, SchemaRef};
 use arrow::record_batch::RecordBatch;
 use braid_catalog::column_types::sql_type_of;
 use braid_sql::input::time_zones::TimeZone;
@@ -8,6 +9,7 @@ use braid_sql::input::time_zones::TimeZone;
 use super::binary_records::{END, SIGNATURE};
 use crate::outcome::{CopyRecords, DescribedType, binary_of_record, binary_of_text, record_fields};
 use crate::output::{BooleanStyle, ColumnOutput};
+use crate::sent_columns::texts_with_bytes::texts_with_bytes;
 use crate::sql_types::column_type_of_arrow;
 use crate::{EngineError, SqlState};
 
@@ -23,6 +25,8 @@ pub(super) struct BinaryWriter {
 enum Column {
     Value(u32),
     Record(Vec<u32>),
+    /// They are beside the texts. With the name of the column.
+    Bytes(String),
 }
 
 impl BinaryWriter {
@@ -47,7 +51,7 @@ impl BinaryWriter {
         for row in 0..batch.num_rows() {
             self.begin(&mut out);
             out.record().extend_from_slice(&count.to_be_bytes());
-            for (column, kind) in columns.iter().zip(&self.columns) {
+            for ((column, kind), array) in columns.iter().zip(&self.columns).zip(batch.columns()) {
                 if column.is_null(row) {
                     out.record().extend_from_slice(&(-1_i32).to_be_bytes());
                     continue;
@@ -57,6 +61,7 @@ impl BinaryWriter {
                 let bytes = match kind {
                     Column::Value(number) => binary_of_text(*number, &text)?,
                     Column::Record(fields) => binary_of_record(fields, &text)?,
+                    Column::Bytes(name) => bytes_of(name, array, row)?,
                 };
                 let length = i32::try_from(bytes.len()).map_err(|_| too_long())?;
                 out.record().extend_from_slice(&length.to_be_bytes());
@@ -88,15 +93,25 @@ impl BinaryWriter {
     }
 }
 
+fn bytes_of(name: &str, array: &ArrayRef, row: usize) -> Result<Vec<u8>, EngineError> {
+    let bytes = texts_with_bytes(array).map(|(_, bytes)| bytes).filter(|bytes| bytes.is_valid(row));
+    bytes.map(|bytes| bytes.value(row).to_vec()).ok_or_else(|| no_format(name))
+}
+
 fn column_of(field: &Field) -> Result<Column, EngineError> {
+    if let DataType::Struct(_) = field.data_type() {
+        return Ok(Column::Bytes(field.name().clone()));
+    }
     if let Some(fields) = record_fields(field) {
         return Ok(Column::Record(fields));
     }
     let of_arrow = || column_type_of_arrow(field.data_type()).map(|column_type| sql_type_of(column_type).id.0);
     let number = DescribedType::of(field).map(|described| described.number).or_else(of_arrow);
-    number
-        .map(Column::Value)
-        .ok_or_else(|| EngineError::unsupported(format!("column \"{}\" has no binary format here", field.name())))
+    number.map(Column::Value).ok_or_else(|| no_format(field.name()))
+}
+
+fn no_format(name: &str) -> EngineError {
+    EngineError::unsupported(format!("column \"{name}\" has no binary format here"))
 }
 
 fn too_many() -> EngineError {

@@ -17,6 +17,7 @@ use super::datetime::{write_interval, write_time_us};
 use super::numbers::{write_double, write_numeric, write_real};
 use crate::EngineError;
 use crate::arrow_cast::strict_cast;
+use crate::sent_columns::texts_with_bytes::texts_with_bytes;
 
 /// How booleans are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,7 +55,10 @@ impl ColumnOutput {
             DataType::Float16 => strict_cast(array, &DataType::Float32)?,
             DataType::LargeUtf8 | DataType::Utf8 => strict_cast(array, &DataType::Utf8View)?,
             DataType::Binary | DataType::LargeBinary => strict_cast(array, &DataType::BinaryView)?,
-            _ => array.clone(),
+            _ => match texts_with_bytes(array) {
+                Some((texts, _)) => strict_cast(&(Arc::new(texts.clone()) as ArrayRef), &DataType::Utf8View)?,
+                None => array.clone(),
+            },
         };
         Ok(Self { array, zone, booleans })
     }

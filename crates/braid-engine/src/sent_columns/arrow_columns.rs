@@ -19,6 +19,7 @@ use braid_sql::pg_catalog::{TypeId, pg_catalog};
 use braid_sql::values::{ArrayValue, Interval};
 use braid_sql::{Evaluation, SqlError, SqlType, Value};
 
+use super::texts_with_bytes;
 use crate::outcome::described_as;
 
 /// Digits that an Arrow decimal has at most.
@@ -72,6 +73,7 @@ pub(crate) fn sent_column(
             let array: Arc<TimestampMicrosecondArray> = array!(TimestampMicrosecondArray, TimestampTz);
             Arc::new(array.as_ref().clone().with_data_type(data_type))
         }
+        (DataType::Struct(_), _) => texts_with_bytes::column(values, sql_type, evaluation)?,
         (DataType::Utf8, _) => {
             let texts = values.iter().map(|value| evaluation.text(value, sql_type));
             Arc::new(StringArray::from(texts.collect::<Result<Vec<Option<String>>, _>>()?))
@@ -91,6 +93,7 @@ pub(crate) fn sent_column(
 fn sent_type(sql_type: SqlType, session: &dyn SessionFacts) -> DataType {
     match sql_type.id {
         TypeId::NUMERIC => DataType::Utf8,
+        id if texts_with_bytes::needs_bytes(id) => texts_with_bytes::data_type(),
         // Arrays of several dimensions, or that do not begin at 1, are no lists.
         id if pg_catalog().element_of_array(id).is_some() => DataType::Utf8,
         _ => arrow_type(sql_type, session).unwrap_or(DataType::Utf8),

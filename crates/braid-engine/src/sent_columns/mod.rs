@@ -3,6 +3,7 @@
 //! | module | contents |
 //! |---|---|
 //! | [`arrow_columns`] | values as arrays of Arrow, with the SQL type in the field's metadata |
+//! | [`texts_with_bytes`] | columns of types whose texts do not tell the binary format |
 //! | [`shown_columns`] | the columns of a query's rows: as operators make them, and as the client gets them |
 
 use arrow::array::{ArrayRef, BinaryViewBuilder};
@@ -11,6 +12,7 @@ use braid_sql::{SqlError, Value};
 
 pub(crate) mod arrow_columns;
 pub(crate) mod shown_columns;
+pub(crate) mod texts_with_bytes;
 
 pub(crate) use shown_columns::ShownColumns;
 

@@ -9,6 +9,7 @@ use arrow::util::display::{ArrayFormatter, FormatOptions};
 use braid_base::ByteSize;
 use braid_engine::{
     Config, Database, EngineError, Outcome, ParameterType, ParameterValue, Prepared, Session, Statement,
+    texts_with_bytes,
 };
 use bytes::Bytes;
 use futures::StreamExt;
@@ -161,8 +162,9 @@ pub async fn run_one(
                 let batch = batch?;
                 assert_eq!(batch.schema(), schema, "the stream keeps the promised schema");
                 let options = FormatOptions::default().with_null("NULL");
-                let columns: Vec<ArrayFormatter<'_>> =
-                    batch.columns().iter().map(|array| ArrayFormatter::try_new(array, &options).unwrap()).collect();
+                let shown = |array| texts_with_bytes(array).map_or(array, |(texts, _)| texts as &dyn Array);
+                let formatter = |array: &ArrayRef| ArrayFormatter::try_new(shown(array.as_ref()), &options).unwrap();
+                let columns: Vec<ArrayFormatter<'_>> = batch.columns().iter().map(formatter).collect();
                 for row in 0..batch.num_rows() {
                     let values: Vec<String> = columns.iter().map(|column| column.value(row).to_string()).collect();
                     lines.push(values.join("|"));

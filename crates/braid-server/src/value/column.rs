@@ -19,7 +19,7 @@ use arrow::datatypes::{
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use braid_engine::TimeZone;
 
-use braid_engine::{binary_of_record, binary_of_text};
+use braid_engine::{binary_of_record, binary_of_text, texts_with_bytes};
 
 use super::calendar::{self, POSTGRES_EPOCH_DAYS, POSTGRES_EPOCH_US};
 use super::decimal_digits::append_i64;
@@ -55,6 +55,8 @@ enum Values {
     TextOf(StringArray, u32),
     /// Texts of records, with the numbers of their fields' types.
     TextOfRecord(StringArray, Vec<u32>),
+    /// Texts of values of the type with this oid, and their bytes in binary format, as far as they have one.
+    TextWithBytes(StringArray, BinaryArray, u32),
     LargeText(LargeStringArray),
     TextView(StringViewArray),
     Bytea(BinaryArray),
@@ -125,6 +127,10 @@ impl Column {
 
     /// Binds `array` as values of the type with this number. Texts are those that its values are shown as.
     pub fn bind_as(array: &ArrayRef, number: u32) -> Result<Self, ValueError> {
+        if let Some((texts, bytes)) = texts_with_bytes(array) {
+            let values = Values::TextWithBytes(texts.clone(), bytes.clone(), number);
+            return Ok(Self { values, nulls: array.logical_nulls() });
+        }
         let column = Self::bind(array)?;
         Ok(match column.values {
             Values::Text(texts) if !TEXT_OIDS.contains(&number) => {
@@ -164,7 +170,7 @@ impl Column {
             Values::Float64(a) => float_text::append_f64(out, a.value(row)),
             Values::Numeric128(a, scale) => numeric::append_text_128(out, a.value(row), *scale),
             Values::Numeric256(a, scale) => numeric::append_text_256(out, a.value(row), *scale),
-            Values::Text(a) | Values::TextOf(a, _) | Values::TextOfRecord(a, _) => {
+            Values::Text(a) | Values::TextOf(a, _) | Values::TextOfRecord(a, _) | Values::TextWithBytes(a, ..) => {
                 out.extend_from_slice(a.value(row).as_bytes())
             }
             Values::LargeText(a) => out.extend_from_slice(a.value(row).as_bytes()),
@@ -205,6 +211,10 @@ impl Column {
                 let bytes = binary_of_record(fields, a.value(row));
                 out.extend_from_slice(&bytes.map_err(|_| ValueError::NoBinaryForm { oid: RECORD_OID })?);
             }
+            Values::TextWithBytes(_, bytes, oid) if bytes.is_null(row) => {
+                return Err(ValueError::NoBinaryForm { oid: *oid });
+            }
+            Values::TextWithBytes(_, bytes, _) => out.extend_from_slice(bytes.value(row)),
             Values::LargeText(a) => out.extend_from_slice(a.value(row).as_bytes()),
             Values::TextView(a) => out.extend_from_slice(a.value(row).as_bytes()),
             Values::Bytea(a) => out.extend_from_slice(a.value(row)),

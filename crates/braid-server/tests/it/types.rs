@@ -65,6 +65,33 @@ async fn every_type_goes_in_and_out_as_text_and_as_binary() {
     }
 }
 
+/// PostgreSQL's bytes.
+#[tokio::test]
+async fn names_of_objects_are_oids_and_records_in_arrays_tell_their_types() {
+    let server = TestServer::start().await;
+    for (sql, oid, bytes) in [
+        ("select 'pg_class'::regclass", 2205, "000004eb"),
+        (
+            "select array['int'::regtype, 'text']",
+            2211,
+            "00000001000000000000089e000000020000000100000004000000170000000400000019",
+        ),
+        ("select x from (values ('pg_catalog'::regnamespace)) v(x)", 4089, "0000000b"),
+        (
+            "select array[row(1, 'a'::text), row(2, null)]",
+            2287,
+            "0000000100000000000008c9000000020000000100000019000000020000001700000004000000010000001900000001610000001800000002000000170000000400000002000002c1ffffffff",
+        ),
+    ] {
+        let sql = format!("{sql} where $1 = 1");
+        let (got_oid, value) = echo(&server, 23, &sql, (0, Some(b"1")), 1).await;
+        let hex: String = value.unwrap().iter().map(|byte| format!("{byte:02x}")).collect();
+        assert_eq!((got_oid, &*hex), (oid, bytes), "{sql}");
+    }
+    let (_, text) = echo(&server, 23, "select 'pg_class'::regclass where $1 = 1", (0, Some(b"1")), 0).await;
+    assert_eq!(text.unwrap(), b"pg_class");
+}
+
 #[tokio::test]
 async fn undeclared_parameters_take_the_type_of_their_place() {
     let server = TestServer::start().await;
