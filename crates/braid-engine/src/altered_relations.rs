@@ -1,12 +1,13 @@
 //! ALTER TABLE of any relation. PostgreSQL renames views with it, too, and refuses the actions that only tables have.
 
 use braid_sql::syntax::column_change;
-use sqlparser::ast::{AlterColumnOperation, AlterTable, AlterTableOperation};
+use sqlparser::ast::{AlterColumnOperation, AlterTable, AlterTableOperation, ObjectName, RenameTableNameKind};
 
+use crate::names::fold;
 use crate::notices::Notice;
 use crate::statement_context::StatementContext;
 use crate::table_names::{Named, named_table};
-use crate::{EngineError, Outcome, SqlState, Statement, table, views};
+use crate::{EngineError, Outcome, SqlState, Statement, sequences, table, views};
 
 /// `ALTER TABLE [IF EXISTS] [ONLY] t …`
 ///
@@ -24,7 +25,7 @@ pub(crate) async fn alter_relation(
     context.settle_writes().await?;
     let states = context.states();
     let named = named_table(context, &states.1, &alter.name)?;
-    if let Some(outcome) = alter_other(context, &named, &alter.operations).await? {
+    if let Some(outcome) = alter_other(context, (&named, &alter.name), &alter.operations).await? {
         return Ok(outcome);
     }
     let def = match named {
@@ -38,19 +39,33 @@ pub(crate) async fn alter_relation(
     table::alter_table(context, statement, alter, (states, def)).await
 }
 
-/// Alters a view or a sequence; `None` if the name means something else.
+/// ALTER INDEX … RENAME TO, of any relation.
 ///
 /// # Errors
-/// For actions that only tables have (42809), and others than renaming a view (0A000).
+/// As [`alter_relation`].
+pub(crate) async fn rename_index(
+    context: &StatementContext,
+    statement: &Statement,
+    rename: &AlterTable,
+) -> Result<Outcome, EngineError> {
+    alter_relation(context, statement, rename).await?;
+    Ok(Outcome::done("ALTER INDEX"))
+}
+
+/// Alters a view, a sequence or an index; `None` if the name means something else.
+///
+/// # Errors
+/// For actions that only tables have (42809), and others than renaming (0A000).
 async fn alter_other(
     context: &StatementContext,
-    named: &Named,
+    (named, written): (&Named, &ObjectName),
     actions: &[AlterTableOperation],
 ) -> Result<Option<Outcome>, EngineError> {
     let (name, kind) = match named {
         Named::View(view) if view.is_materialized() => (&view.name, "materialized views"),
         Named::View(view) => (&view.name, "views"),
         Named::Sequence(known) => (&known.definition.name, "sequences"),
+        Named::Index(name) => (name, "indexes"),
         _ => return Ok(None),
     };
     if let Some(action) = actions.iter().find_map(action_of_tables) {
@@ -61,8 +76,25 @@ async fn alter_other(
     match named {
         Named::View(view) => views::alter_as_table(context, view, actions).await.map(Some),
         _ => {
-            Err(EngineError::unsupported("ALTER TABLE of a sequence is not supported").with_hint("Use ALTER SEQUENCE."))
+            let Some(new_name) = renamed_to(actions) else {
+                return Err(EngineError::unsupported(format!("this form of ALTER TABLE of {kind} is not supported")));
+            };
+            match named {
+                Named::Sequence(known) => sequences::rename_as_table(context, known, new_name).await.map(Some),
+                _ => table::rename_index(context, written, &new_name).await.map(Some),
+            }
         }
+    }
+}
+
+/// The new name of a relation that is renamed, and nothing else.
+fn renamed_to(actions: &[AlterTableOperation]) -> Option<String> {
+    match actions {
+        [AlterTableOperation::RenameTable { table_name: RenameTableNameKind::To(name) }] => match &name.0[..] {
+            [only] => only.as_ident().map(fold),
+            _ => None,
+        },
+        _ => None,
     }
 }
 

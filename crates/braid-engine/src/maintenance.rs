@@ -156,10 +156,7 @@ fn check_reindexed(
                 state => EngineError::new(state, error.message().to_owned()),
             })
         }
-        ReindexSubject::Table(name) => match named_table(context, &snapshot, name)? {
-            Named::Nothing(_, found) if named_index(context, &snapshot, name).is_ok() => Err(no_table(&found)),
-            named => check_has_rows(named),
-        },
+        ReindexSubject::Table(name) => check_has_rows(named_table(context, &snapshot, name)?),
         ReindexSubject::Schema(name) if !context.is_schema(&snapshot, &fold(name)) => Err(no_schema(&fold(name))),
         ReindexSubject::Database(_, name) if fold(name) != context.database_name() => {
             Err(EngineError::unsupported("can only reindex the currently open database"))
@@ -200,7 +197,7 @@ fn check_has_rows(named: Named) -> Result<(), EngineError> {
         Named::View(view) if view.is_materialized() => return Ok(()),
         Named::View(view) => view.name.clone(),
         Named::Sequence(known) => known.definition.name.clone(),
-        Named::System(name, SystemKind::View) => name,
+        Named::System(name, SystemKind::View) | Named::Index(name) => name,
         missing @ (Named::Nothing(..) | Named::NoSchema(..)) => return missing.into_copied().map(drop),
     };
     Err(no_table(&name))
@@ -270,7 +267,7 @@ fn check_target(
         }
         Named::View(view) => &view.name,
         Named::Sequence(known) => &known.definition.name,
-        Named::System(name, SystemKind::View) => name,
+        Named::System(name, SystemKind::View) | Named::Index(name) => name,
         Named::System(_, SystemKind::Table) | Named::Nothing(..) | Named::NoSchema(..) => return Ok(None),
     };
     skip(skipped, &format!("cannot {} non-tables or special system tables", work.verb()));
@@ -283,7 +280,7 @@ fn relation_of(named: &Named) -> Option<(AccessObject, &str)> {
         Named::Table(def) => Some((AccessObject::Relation(def.id), &def.name)),
         Named::View(view) => Some((AccessObject::Relation(view.id), &view.name)),
         Named::Sequence(known) => Some((AccessObject::Relation(known.definition.id), &known.definition.name)),
-        Named::System(..) | Named::Nothing(..) | Named::NoSchema(..) => None,
+        Named::Index(_) | Named::System(..) | Named::Nothing(..) | Named::NoSchema(..) => None,
     }
 }
 

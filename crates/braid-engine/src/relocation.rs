@@ -7,7 +7,7 @@ use std::sync::Arc;
 use braid_base::SchemaId;
 use braid_sql::search_path::is_built_in;
 use braid_storage::{AlteredRows, Catalog, SequenceDef, StoreError, TableDef, ViewDef, WriteSet};
-use sqlparser::ast::{DataType, Ident, ObjectName};
+use sqlparser::ast::{DataType, Ident};
 
 use crate::enum_types::{DroppedKind, move_type};
 use crate::names::fold;
@@ -46,7 +46,7 @@ pub(crate) async fn set_schema(
             context.raise(Notice::skipping(SqlState::SuccessfulCompletion, &what));
             return Ok(Outcome::done(statement.tag()));
         }
-        (named, _) => of_kind(context, named, kind, name)?,
+        (named, _) => of_kind(context, named, kind)?,
     };
     let from = match &named {
         Moved::Table(def) => def.schema,
@@ -134,12 +134,7 @@ enum Moved {
 }
 
 /// The relation that a name means, if the statement is about its kind. ALTER TABLE is about all.
-fn of_kind(
-    context: &StatementContext,
-    named: Named,
-    kind: CommentedRelation,
-    name: &ObjectName,
-) -> Result<Moved, EngineError> {
+fn of_kind(context: &StatementContext, named: Named, kind: CommentedRelation) -> Result<Moved, EngineError> {
     use CommentedRelation as Kind;
     let wrong = |name: &str, shown: &str| {
         Err(EngineError::new(SqlState::WrongObjectType, format!("\"{name}\" is not {shown}")))
@@ -151,8 +146,7 @@ fn of_kind(
         _ => "a table",
     };
     match (named, kind) {
-        (Named::Nothing(..) | Named::NoSchema(..), Kind::Index | Kind::Table) if is_index(context, name) => {
-            let index = name.0.last().and_then(|part| part.as_ident()).map(fold).unwrap_or_default();
+        (Named::Index(index), Kind::Index | Kind::Table) => {
             Err(EngineError::new(SqlState::WrongObjectType, format!("cannot change schema of index \"{index}\""))
                 .with_hint("Change the schema of the table instead."))
         }
@@ -175,14 +169,10 @@ fn of_kind(
         (Named::Table(def), _) => wrong(&def.name, shown),
         (Named::View(view), _) => wrong(&view.name, shown),
         (Named::Sequence(known), _) => wrong(&known.definition.name, shown),
+        (Named::Index(name), _) => wrong(&name, shown),
         (Named::System(name, _), _) => Err(no_permission(&name)),
         (missing @ (Named::Nothing(..) | Named::NoSchema(..)), _) => missing.into_altered().map(Moved::Table),
     }
-}
-
-fn is_index(context: &StatementContext, name: &ObjectName) -> bool {
-    let index = CommentObject::Relation(CommentedRelation::Index, name.clone());
-    crate::comments::check_object(context, &index).is_ok()
 }
 
 /// The schema that a relation is moved to.

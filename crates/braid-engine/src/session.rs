@@ -16,7 +16,7 @@ use sqlparser::ast;
 use tokio_util::sync::CancellationToken;
 
 use crate::access::without_unreadable;
-use crate::altered_relations::alter_relation;
+use crate::altered_relations::{alter_relation, rename_index};
 use crate::bound_parameters::BoundParameters;
 use crate::dependents::Behavior;
 use crate::enum_types::DroppedKind;
@@ -278,6 +278,8 @@ impl Session {
             Command::Grant(grant) => grants::execute(context, grant).await,
             Command::DefaultPrivileges(defaults) => grants::alter_defaults(context, statement, defaults).await,
             Command::View(view) => views::execute(context, statement, view).await,
+            Command::RenameIndex(rename) => rename_index(context, statement, rename).await,
+            Command::Refused(name) => Err(EngineError::unsupported(format!("{name} is not supported"))),
             Command::Storage(storage) => storage_hints::check(context, storage),
             Command::Transaction(transaction) => {
                 let outcome = self.control(statement, &transaction.statement)?;
@@ -319,7 +321,6 @@ impl Session {
                     sequences::drop_sequences(context, names, table::Missing::of(*if_exists), *cascade).await
                 }
                 S::CreateIndex(create) => table::create_index(context, create).await,
-                S::AlterIndex { name, operation } => table::rename_index(context, name, operation).await,
                 S::Drop { names, if_exists, cascade, .. } if kind == StatementKind::DropIndex => {
                     let behavior = Behavior::of(*cascade);
                     table::drop_indexes(context, names, table::Missing::of(*if_exists), behavior).await

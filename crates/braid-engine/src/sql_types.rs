@@ -12,7 +12,7 @@ use braid_sql::types::type_names::format_type;
 use braid_storage::{ColumnDomain, ColumnType, SQL_TYPE_KEY};
 use sqlparser::ast::DataType;
 
-use crate::EngineError;
+use crate::{EngineError, SqlState};
 
 /// The column type that a type's name and parameters mean, and the domain that they mean.
 ///
@@ -40,6 +40,30 @@ pub(crate) fn column_of_type(
     Ok((column_type_of_sql_type(sql_type.base())?, domain))
 }
 
+/// Types of which there are no columns in PostgreSQL.
+const PSEUDO_TYPES: &[&str] = &[
+    "any",
+    "anyarray",
+    "anycompatible",
+    "anycompatiblearray",
+    "anycompatiblemultirange",
+    "anycompatiblenonarray",
+    "anycompatiblerange",
+    "anyelement",
+    "anyenum",
+    "anymultirange",
+    "anynonarray",
+    "anyrange",
+    "cstring",
+    "event_trigger",
+    "internal",
+    "record",
+    "record[]",
+    "trigger",
+    "unknown",
+    "void",
+];
+
 /// The column type of a type with its modifier, which is no domain.
 ///
 /// # Errors
@@ -52,8 +76,13 @@ pub(crate) fn column_type_of_sql_type(sql_type: SqlType) -> Result<ColumnType, E
         _ => false,
     };
     let column_type = column_type_of_sql(sql_type).filter(|_| !is_cut);
-    column_type
-        .ok_or_else(|| EngineError::unsupported(format!("type {} is not supported for columns", format_type(sql_type))))
+    column_type.ok_or_else(|| {
+        let shown = format_type(sql_type);
+        match PSEUDO_TYPES.contains(&&*shown) {
+            true => EngineError::new(SqlState::InvalidTableDefinition, format!("column has pseudo-type {shown}")),
+            false => EngineError::unsupported(format!("type {shown} is not supported for columns")),
+        }
+    })
 }
 
 /// The column type for a result column of a query, for CREATE TABLE AS and for loading files. `None` if no column can

@@ -25,6 +25,8 @@
 //! | [`role_names`] | names of roles |
 //! | [`grant_statement`], [`granted_objects`] | GRANT and REVOKE as written |
 //! | [`default_privileges_statement`] | ALTER DEFAULT PRIVILEGES as written |
+//! | [`index_statement`] | ALTER INDEX … RENAME TO as written |
+//! | [`refused_statement`] | what is refused by its name |
 //! | [`do_statement`] | DO as written |
 //! | [`domain_statement`] | CREATE DOMAIN and the like as written |
 //! | [`locking_queries`] | subqueries that lock rows |
@@ -50,6 +52,7 @@ mod do_statement;
 mod domain_statement;
 mod grant_statement;
 mod granted_objects;
+mod index_statement;
 mod kind;
 mod locking_queries;
 mod maintenance_statement;
@@ -58,6 +61,7 @@ mod object_statement;
 mod overriding;
 mod places;
 mod prepare_statement;
+mod refused_statement;
 mod relation_names;
 mod role_names;
 mod role_options;

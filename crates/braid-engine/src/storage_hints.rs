@@ -15,6 +15,7 @@ use crate::names::fold;
 use crate::notices::Notice;
 use crate::statement::{StorageHint, StorageStatement};
 use crate::statement_context::StatementContext;
+use crate::storage_parameters::check_parameters;
 use crate::table_names::{Named, named_table};
 use crate::{EngineError, Outcome, SqlState};
 
@@ -52,7 +53,10 @@ pub(crate) fn check(context: &StatementContext, statement: &StorageStatement) ->
     for hint in &statement.hints {
         target.check(&snapshot, hint)?;
     }
-    for hint in statement.hints.iter().filter(|hint| **hint != StorageHint::WithoutOids) {
+    let is_told = |hint: &&StorageHint| {
+        !matches!(hint, StorageHint::WithoutOids | StorageHint::Parameters(_) | StorageHint::ResetParameters)
+    };
+    for hint in statement.hints.iter().filter(is_told) {
         context.raise(Notice::harmless(
             SqlState::SuccessfulCompletion,
             format!("{} has no effect on \"{}\"", hint.words(), target.name),
@@ -87,6 +91,10 @@ impl Target {
     }
 
     fn check(&self, snapshot: &Catalog, hint: &StorageHint) -> Result<(), EngineError> {
+        let is_of_parameters = matches!(hint, StorageHint::Parameters(_) | StorageHint::ResetParameters);
+        if is_of_parameters && !["tables", "materialized views"].contains(&self.kind) {
+            return Err(EngineError::unsupported(format!("ALTER TABLE ... SET of {} is not supported", self.kind)));
+        }
         let is_of_tables = matches!(hint, StorageHint::Logged(_) | StorageHint::WithoutOids);
         if self.kind != "tables" && (is_of_tables || self.kind != "materialized views") {
             let message = format!("ALTER action {} cannot be performed on relation \"{}\"", hint.words(), self.name);
@@ -134,7 +142,10 @@ impl Target {
                 let message = format!("cannot change logged status of table \"{}\" because it is temporary", self.name);
                 Err(EngineError::new(SqlState::InvalidTableDefinition, message))
             }
-            (StorageHint::ClusterOn(Some(index)), _) => self.check_index(snapshot, &fold(index)),
+            (StorageHint::Parameters(parameters), _) => check_parameters(parameters),
+            (StorageHint::ClusterOn(Some(index)) | StorageHint::ReplicaIdentity(Some(index)), _) => {
+                self.check_index(snapshot, &fold(index))
+            }
             _ => Ok(()),
         }
     }

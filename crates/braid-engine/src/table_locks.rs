@@ -7,7 +7,6 @@ use sqlparser::ast::ObjectName;
 use crate::session_locks::{LockMode, LockTarget, Purpose, Request};
 use crate::statement::LockPatience;
 use crate::statement_context::StatementContext;
-use crate::table::named_index;
 use crate::table_names::{Named, named_table};
 use crate::{EngineError, SqlState};
 
@@ -86,7 +85,7 @@ fn lockable(
             let message = format!("LOCK TABLE of the system relation \"{name}\" in this mode is not supported");
             return Err(EngineError::unsupported(message));
         }
-        Named::Nothing(_, found) if named_index(context, catalog, name).is_ok() => (found, "indexes"),
+        Named::Index(name) => (name, "indexes"),
         missing @ (Named::Nothing(..) | Named::NoSchema(..)) => return missing.into_copied().map(|_| None),
     };
     Err(EngineError::new(SqlState::WrongObjectType, format!("cannot lock relation \"{name}\""))

@@ -26,6 +26,8 @@ pub(crate) enum Named {
     Sequence(CatalogSequence),
     /// A view of users, also a materialized one.
     View(Arc<ViewDef>),
+    /// An index of this name.
+    Index(String),
     /// A relation of the system of this name.
     System(String, SystemKind),
     /// Nothing: the schema, if the name has one, and the name.
@@ -173,7 +175,9 @@ fn of_users(snapshot: &Catalog, schema: SchemaId, name: &str) -> Option<Named> {
         return Some(Named::View(view.clone()));
     }
     let table = snapshot.table_in(schema, name).map(|version| Named::Table(version.def.clone()));
-    table.or_else(|| snapshot.sequence_in(schema, name).map(|known| Named::Sequence(known.clone())))
+    let sequence = || snapshot.sequence_in(schema, name).map(|known| Named::Sequence(known.clone()));
+    let index = || snapshot.key_in(schema, name).map(|_| Named::Index(name.to_owned()));
+    table.or_else(sequence).or_else(index)
 }
 
 /// The kind of a system relation; `None` if there is none of this name.
@@ -197,6 +201,7 @@ impl Named {
             Self::Table(def) => Ok(def),
             Self::Sequence(known) => Err(wrong(format!("cannot change sequence \"{}\"", known.definition.name))),
             Self::View(view) => Err(unchangeable(&view)),
+            Self::Index(name) => Err(index_given(&name)),
             Self::System(name, _) => Err(EngineError::new(
                 SqlState::WrongObjectType,
                 format!("\"{name}\" is a system catalog and cannot be changed"),
@@ -236,7 +241,7 @@ impl Named {
             Self::View(view) => Err(wrong(format!("cannot copy from {}", shown_view(&view)))
                 .with_hint("Try the COPY (SELECT ...) TO variant.")),
             Self::Sequence(known) => Err(wrong(format!("cannot copy from sequence \"{}\"", known.definition.name))),
-            missing @ (Self::Nothing(..) | Self::NoSchema(..)) => missing.into_copied().map(drop),
+            other @ (Self::Index(_) | Self::Nothing(..) | Self::NoSchema(..)) => other.into_copied().map(drop),
             Self::Table(_) | Self::System(..) => Ok(()),
         }
     }
@@ -252,6 +257,7 @@ impl Named {
             Self::System(name, SystemKind::Table) => Err(no_permission(&name)),
             Self::System(name, SystemKind::View) => Err(no_table(&name)),
             Self::View(view) => Err(no_table(&view.name)),
+            Self::Index(name) => Err(no_table(&name)),
             missing @ (Self::Nothing(..) | Self::NoSchema(..)) => missing.into_copied().map(|def| def.id),
         }
     }
@@ -269,6 +275,7 @@ impl Named {
             Self::System(name, SystemKind::Table) => Err(no_permission(&name)),
             Self::System(name, SystemKind::View) => Err(no_table(&name).with_hint("Use DROP VIEW to remove a view.")),
             Self::View(view) => Err(no_table(&view.name).with_hint(drop_hint(&view))),
+            Self::Index(name) => Err(no_table(&name).with_hint(DROP_INDEX)),
             Self::NoSchema(schema, _) => Err(no_schema(&schema)),
             Self::Nothing(_, name) => {
                 Err(EngineError::new(SqlState::UndefinedTable, format!("table \"{name}\" does not exist")))
@@ -287,6 +294,7 @@ impl Named {
             Self::Sequence(known) => Ok(known),
             Self::Table(def) => Err(no_sequence(&def.name)),
             Self::View(view) => Err(no_sequence(&view.name)),
+            Self::Index(name) => Err(no_sequence(&name)),
             Self::System(name, SystemKind::Table) => Err(no_permission(&name)),
             Self::System(name, SystemKind::View) => Err(no_sequence(&name)),
             Self::Nothing(schema, name) => Err(nothing(schema, &name)),
@@ -303,6 +311,7 @@ impl Named {
             Self::Sequence(known) => Ok(known),
             Self::Table(def) => Err(no_sequence(&def.name).with_hint("Use DROP TABLE to remove a table.")),
             Self::View(view) => Err(no_sequence(&view.name).with_hint(drop_hint(&view))),
+            Self::Index(name) => Err(no_sequence(&name).with_hint(DROP_INDEX)),
             Self::System(name, SystemKind::Table) => {
                 Err(no_sequence(&name).with_hint("Use DROP TABLE to remove a table."))
             }
@@ -326,6 +335,10 @@ impl Named {
                 let message = format!("sequence cannot be owned by relation \"{}\"", known.definition.name);
                 Err(wrong(message).with_detail("This operation is not supported for sequences."))
             }
+            Self::Index(name) => {
+                let message = format!("sequence cannot be owned by relation \"{name}\"");
+                Err(wrong(message).with_detail("This operation is not supported for indexes."))
+            }
             Self::View(view) if view.is_materialized() => {
                 let message = format!("sequence cannot be owned by relation \"{}\"", view.name);
                 Err(wrong(message).with_detail("This operation is not supported for materialized views."))
@@ -340,6 +353,14 @@ impl Named {
             other => other.into_copied(),
         }
     }
+}
+
+/// How an index is dropped.
+pub(crate) const DROP_INDEX: &str = "Use DROP INDEX to remove an index.";
+
+/// The error of a statement that wants something else than an index.
+pub(crate) fn index_given(name: &str) -> EngineError {
+    wrong(format!("\"{name}\" is an index"))
 }
 
 fn wrong(message: String) -> EngineError {

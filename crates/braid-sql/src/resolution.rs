@@ -23,7 +23,7 @@ pub mod polymorphic;
 
 pub use coercion::{Pathway, can_coerce, coercion_pathway, length_coercion};
 pub use common_type::{common_type, is_reached_by_all};
-pub use functions::{FunctionResolution, ResolvedFunction, resolve_function};
+pub use functions::{FunctionResolution, ResolvedFunction, no_function, resolve_function};
 pub use operators::{ResolvedOperator, resolve_operator};
 
 #[cfg(test)]

@@ -42,14 +42,6 @@ pub(crate) async fn comment(context: &StatementContext, comment: &CommentStateme
     Ok(Outcome::done("COMMENT"))
 }
 
-/// Checks that what a statement names is there, and of the kind that it says.
-///
-/// # Errors
-/// As [`comment`].
-pub(crate) fn check_object(context: &StatementContext, object: &CommentObject) -> Result<(), EngineError> {
-    Subject::find(context, &context.snapshot(), object).map(drop)
-}
-
 /// What a statement names, where it has its comment in the catalog.
 ///
 /// # Errors

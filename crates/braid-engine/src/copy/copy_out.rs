@@ -78,7 +78,7 @@ fn query_of_table(subject: &CopySubject, def: Option<&TableDef>) -> Result<Optio
         CopySubject::Query(_) => Ok(None),
         CopySubject::Table { name, columns } => {
             let is_generated = def.is_some_and(|def| def.columns.iter().any(|column| column.generated.is_some()));
-            let columns: Vec<String> = match def.filter(|_| is_generated) {
+            let columns: Vec<String> = match def.filter(|_| is_generated || !columns.is_empty()) {
                 Some(def) => {
                     let copied = copied_columns(def, columns)?;
                     copied.iter().map(|at| quote_identifier(&def.columns[*at].name)).collect()

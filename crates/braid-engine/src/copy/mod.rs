@@ -33,6 +33,7 @@ use braid_storage::{TableAppender, TableDef};
 use sqlparser::ast::Ident;
 
 use crate::dml::assignment::Assignment;
+use crate::front_end::RowCondition;
 use crate::interrupt::Interrupt;
 use crate::names::columns_named;
 use crate::statement::{CopyFormat, CopyOptions, CopyPlace, CopyStatement, CopySubject};
@@ -68,7 +69,7 @@ pub(crate) async fn execute(
                 .with_hint("Use COPY TO STDOUT, or psql's \\copy.")),
         };
     }
-    let target = CopyTarget::of(context, copy)?;
+    let target = CopyTarget::of(context, statement, copy)?;
     if options.freeze && !context.has_all_rows_of(target.def().id) {
         let message = "cannot perform COPY FREEZE because the table was not created or truncated in the current \
                        subtransaction";
@@ -112,7 +113,7 @@ fn copied_columns(def: &TableDef, listed: &[Ident]) -> Result<Vec<usize>, Engine
 }
 
 impl CopyTarget {
-    fn of(context: &StatementContext, copy: &CopyStatement) -> Result<Self, EngineError> {
+    fn of(context: &StatementContext, statement: &Statement, copy: &CopyStatement) -> Result<Self, EngineError> {
         let CopySubject::Table { name, columns } = &copy.subject else {
             return Err(EngineError::new(SqlState::SyntaxError, "COPY FROM needs a table, not a query"));
         };
@@ -120,7 +121,10 @@ impl CopyTarget {
         context.use_changed_table(&table)?;
         let appender = context.append(&table);
         let given = copied_columns(appender.def(), columns)?;
-        let assignment = Assignment::with_defaults(context, appender.def(), &given)?;
+        let condition = copy.condition.as_ref();
+        let condition =
+            condition.map(|syntax| RowCondition::of_copy(context, appender.def(), statement.origin(), syntax));
+        let assignment = Assignment::with_defaults(context, appender.def(), &given)?.keeping(condition.transpose()?);
         Ok(Self { appender, assignment, columns: given, columns_given: !columns.is_empty() })
     }
 

@@ -9,7 +9,7 @@ use braid_storage::TableDef;
 use super::record_fields::RecordFields;
 use super::record_splitter::Record;
 use crate::dml::assignment::Assignment;
-use crate::dml::row_checks::RejectedRow;
+use crate::front_end::RejectedRow;
 use crate::input::ColumnInput;
 use crate::statement::{CopyOptions, Header};
 use crate::{EngineError, SqlState};
@@ -163,15 +163,18 @@ impl RecordRows {
     }
 
     fn check_header(&self) -> Result<(), EngineError> {
-        self.check_width()?;
+        let wrong = |message: String| Err(EngineError::new(SqlState::BadCopyFileFormat, message));
+        let (found, wanted) = (self.fields.len(), self.columns.len());
+        if found != wanted {
+            return wrong(format!("wrong number of fields in header line: got {found}, expected {wanted}"));
+        }
         for (at, column) in self.columns.iter().enumerate() {
-            let (found, wanted) = (self.fields.get(at)?.unwrap_or_default(), &self.def.columns[*column].name);
-            if found != wanted {
-                let message = format!(
-                    "column name mismatch in header line field {}: got \"{found}\", expected \"{wanted}\"",
-                    at + 1
-                );
-                return Err(EngineError::new(SqlState::BadCopyFileFormat, message));
+            let (found, wanted) = (self.fields.get(at)?, &self.def.columns[*column].name);
+            if found != Some(wanted.as_str()) {
+                let null = || format!("null value (\"{}\")", self.options.null);
+                let found = found.map_or_else(null, |found| format!("\"{found}\""));
+                let place = format!("column name mismatch in header line field {}", at + 1);
+                return wrong(format!("{place}: got {found}, expected \"{wanted}\""));
             }
         }
         Ok(())

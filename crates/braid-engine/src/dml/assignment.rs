@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, new_null_array};
-use arrow::compute::concat;
+use arrow::array::{Array, ArrayRef, UInt64Array, new_null_array};
+use arrow::compute::{concat, take};
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::{RecordBatch, RecordBatchOptions};
 use braid_sql::input::time_zones::TimeZone;
@@ -11,11 +11,11 @@ use braid_storage::TableDef;
 
 use super::defaults::bound_default;
 use super::generated_columns::{ComputedValues, GeneratedColumns};
-use super::row_checks::{RejectedRow, RowChecks};
+use super::row_checks::RowChecks;
 use crate::EngineError;
 use crate::conversion::convert;
 use crate::error_mapping::null_violation;
-use crate::front_end::AssignedExpression;
+use crate::front_end::{AssignedExpression, RejectedRow, RowCondition};
 use crate::settings::SettingValues;
 use crate::statement_context::StatementContext;
 
@@ -28,6 +28,8 @@ pub(crate) struct Assignment {
     defaults: Vec<Option<AssignedExpression>>,
     /// The columns whose values are computed of the others.
     generated: GeneratedColumns,
+    /// Which rows are kept; `None` for all.
+    condition: Option<RowCondition>,
     /// What the rows must satisfy; `None` where there is no session that errors could show them to: then nulls are refused as they come.
     checks: Option<RowChecks>,
 }
@@ -37,7 +39,8 @@ impl Assignment {
     pub fn new(def: &Arc<TableDef>, settings: &SettingValues) -> Self {
         let defaults = def.columns.iter().map(|_| None).collect();
         let (schema, generated) = (def.arrow_schema(), GeneratedColumns::default());
-        Self { def: def.clone(), schema, zone: settings.zone(), defaults, generated, checks: None }
+        let (condition, checks) = (None, None);
+        Self { def: def.clone(), schema, zone: settings.zone(), defaults, generated, condition, checks }
     }
 
     /// The same, which computes the values of some columns.
@@ -66,6 +69,11 @@ impl Assignment {
             *default = bound_default(context, &def.columns[at])?;
         }
         Ok(assignment)
+    }
+
+    /// The same, which keeps the rows for which a condition is true. It is asked before the rows are checked.
+    pub fn keeping(self, condition: Option<RowCondition>) -> Self {
+        Self { condition, ..self }
     }
 
     /// Converts a batch that has all columns of the table in order.
@@ -107,18 +115,39 @@ impl Assignment {
             (None, None) => self.check_nulls(at, new_null_array(&self.def.columns[at].column_type.arrow(), row_count)),
         });
         let mut columns = columns.collect::<Result<Vec<_>, _>>()?;
+        let (kept, unknown) = self.keep_rows(&mut columns, row_count)?;
+        let row_count = kept.as_ref().map_or(row_count, Vec::len);
         let failed = self.compute_generated(&mut columns, row_count)?;
         let sound_count = failed.as_ref().map_or(row_count, |failed| failed.row);
         let rejected = match &self.checks {
             Some(checks) => checks.rejected(&columns, sound_count)?,
             None => None,
         };
-        let rejected = rejected.or(failed);
+        let place = |row: usize| kept.as_ref().map_or(row, |kept| kept[row]);
+        let rejected = rejected.or(failed).map(|rejected| RejectedRow { row: place(rejected.row), ..rejected });
+        let rejected = rejected.or(unknown);
         let options = RecordBatchOptions::new().with_row_count(Some(row_count));
         match rejected {
             Some(rejected) => Ok(Err(rejected)),
             None => Ok(Ok(RecordBatch::try_new_with_options(self.schema.clone(), columns, &options)?)),
         }
+    }
+
+    /// Leaves the rows that the condition keeps, and says which these are; then the first row for which it fails, and that ends the rows.
+    fn keep_rows(
+        &self,
+        columns: &mut [ArrayRef],
+        row_count: usize,
+    ) -> Result<(Option<Vec<usize>>, Option<RejectedRow>), EngineError> {
+        let Some(condition) = &self.condition else { return Ok((None, None)) };
+        let (kept, unknown) = condition.holding(columns, row_count);
+        if kept.len() < row_count {
+            let places: UInt64Array = kept.iter().map(|row| Some(*row as u64)).collect();
+            for column in columns {
+                *column = take(column, &places, None)?;
+            }
+        }
+        Ok((Some(kept), unknown))
     }
 
     /// Puts the values of generated columns into their places. If those of a row cannot be computed, only the rows before it are left.

@@ -24,7 +24,9 @@ pub(crate) fn bound_default(
     let Some(text) = default_text(&context.snapshot(), column) else { return Ok(None) };
     let syntax = parsed(&text, column)?;
     let (budget, none) = (context.value_budget(), BoundParameters::none());
-    AssignedExpression::bind(context, &budget, &text, &syntax, &none, column, Assigned::Default).map(Some)
+    let bound = AssignedExpression::bind(context, &budget, &text, &syntax, &none, column, Assigned::Default);
+    // The text is not the client's.
+    bound.map(Some).map_err(EngineError::without_position)
 }
 
 /// The syntax of a column's default; `None` if it has none.

@@ -11,9 +11,8 @@ use braid_storage::{GenerationDef, TableDef};
 use sqlparser::ast::Expr;
 use sqlparser::parser::Parser;
 
-use super::row_checks::RejectedRow;
 use crate::EngineError;
-use crate::front_end::{RowValue, RowsOfValues};
+use crate::front_end::{RejectedRow, RowValue, RowsOfValues};
 use crate::statement::SqlDialect;
 use crate::statement_context::StatementContext;
 use crate::stored_row::stored_array;

@@ -183,7 +183,7 @@ impl Names<'_> {
             Named::View(view) => ItemKind::View(view.name.clone()),
             Named::Sequence(known) => ItemKind::Sequence(known.definition.name.clone()),
             Named::System(..) => ItemKind::System,
-            Named::Nothing(..) | Named::NoSchema(..) => ItemKind::Unknown,
+            Named::Index(_) | Named::Nothing(..) | Named::NoSchema(..) => ItemKind::Unknown,
         })
     }
 }

@@ -12,7 +12,7 @@ use sqlparser::parser::Parser;
 
 use super::domain_checks::DomainChecks;
 use crate::error_mapping::null_violation;
-use crate::front_end::{RowCondition, StatementFacts};
+use crate::front_end::{RejectedRow, RowCondition, StatementFacts};
 use crate::statement::SqlDialect;
 use crate::statement_context::StatementContext;
 use crate::stored_row::shown_row;
@@ -26,14 +26,6 @@ pub(crate) struct RowChecks {
     checks: Vec<(String, RowCondition)>,
     /// Of the columns of domains, by their places.
     domains: Vec<(usize, DomainChecks)>,
-}
-
-/// A row that cannot be stored.
-pub(crate) struct RejectedRow {
-    /// Its place in the batch.
-    pub row: usize,
-    /// Why.
-    pub error: EngineError,
 }
 
 impl RowChecks {
@@ -145,7 +137,9 @@ pub(crate) fn bound_check(
     def: &Arc<TableDef>,
     check: &CheckDef,
 ) -> Result<RowCondition, EngineError> {
-    RowCondition::bind(context, def, &check.condition, &check_syntax(check)?)
+    let bound = RowCondition::bind(context, def, &check.condition, &check_syntax(check)?);
+    // The text is not the client's.
+    bound.map_err(EngineError::without_position)
 }
 
 /// The syntax of a constraint's condition.

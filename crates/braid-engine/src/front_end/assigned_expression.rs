@@ -72,7 +72,11 @@ impl AssignedExpression {
             if !types.is_empty() {
                 statement = statement.with_parameters(&types);
             }
-            let bound = statement.binder().assigned_expression(&syntax, sql_type_of(column.column_type))?;
+            let (binder, target) = (statement.binder(), sql_type_of(column.column_type));
+            let bound = match assigned {
+                Assigned::Value => binder.assigned_expression(&syntax, target),
+                Assigned::Default => binder.default_expression(&syntax, target),
+            }?;
             bound.map_err(|source| mismatch(declared_type(&context.snapshot(), column), (column, source), assigned))
         });
         let (parameters, name) = (parameters.values().to_vec(), column.name.clone());

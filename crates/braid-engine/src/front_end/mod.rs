@@ -68,7 +68,7 @@ pub(crate) use operator_query::{
 };
 pub(crate) use returned_query::{ReturnedQuery, ReturnedRows};
 pub(crate) use returning::ReturningList;
-pub(crate) use row_condition::RowCondition;
+pub(crate) use row_condition::{RejectedRow, RowCondition};
 pub(crate) use row_value::{RowValue, RowsOfValues};
 pub(crate) use session_facts::StatementFacts;
 pub(crate) use statement_tables::StatementTables;

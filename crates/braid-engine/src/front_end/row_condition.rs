@@ -6,13 +6,15 @@ use arrow::array::ArrayRef;
 use braid_exec::MemoryBudget;
 use braid_plan::values::RowValues;
 use braid_sql::binder::precedence::rebind_all;
-use braid_sql::binder::{RowExpression, Statement as BoundStatement};
+use braid_sql::binder::{Binder, RowExpression, Statement as BoundStatement, VaryingKind, VaryingLiteral};
 use braid_sql::evaluation::Row;
+use braid_sql::pg_catalog::TypeId;
 use braid_sql::relation::{ColumnId, Subquery};
-use braid_sql::tables::NoTables;
+use braid_sql::tables::{NoTables, TableEntry};
 use braid_sql::{Evaluation, SqlError, Value};
 use braid_storage::TableDef;
 use sqlparser::ast::Expr;
+use sqlparser::tokenizer::Location;
 
 use super::session_facts::StatementFacts;
 use super::snapshot_tables::entry_of;
@@ -21,6 +23,14 @@ use crate::deep_stack::on_deep_stack;
 use crate::statement_context::StatementContext;
 use crate::statement_limits::StatementSize;
 use crate::stored_row::stored_value;
+
+/// A row that cannot be stored.
+pub(crate) struct RejectedRow {
+    /// Its place in the batch.
+    pub row: usize,
+    /// Why.
+    pub error: EngineError,
+}
 
 /// A condition of a table's rows.
 pub(crate) struct RowCondition {
@@ -43,13 +53,66 @@ impl RowCondition {
         text: &str,
         syntax: &Expr,
     ) -> Result<Self, EngineError> {
+        Self::bind_by(context, def, (text, syntax), |binder, syntax, table| binder.check_condition(syntax, table))
+    }
+
+    /// The condition of a COPY FROM, of whose `text` it was parsed.
+    ///
+    /// # Errors
+    /// As [`Self::bind`].
+    pub fn of_copy(
+        context: &StatementContext,
+        def: &Arc<TableDef>,
+        text: &str,
+        syntax: &Expr,
+    ) -> Result<Self, EngineError> {
+        let is_generated = |at: &usize| def.columns[*at].generated.is_some();
+        let generated: Vec<usize> = (0..def.columns.len()).filter(is_generated).collect();
+        Self::bind_by(context, def, (text, syntax), |binder, syntax, table| {
+            binder.copy_condition(syntax, (table, &generated))
+        })
+    }
+
+    /// The types that a CHECK reads strings in these places as.
+    ///
+    /// # Errors
+    /// As [`Self::bind`].
+    pub fn string_types(
+        context: &StatementContext,
+        def: &Arc<TableDef>,
+        (text, syntax): (&str, &Expr),
+        strings: &[Location],
+    ) -> Result<Vec<(Location, TypeId)>, EngineError> {
+        let varying = |(number, location): (usize, &Location)| VaryingLiteral {
+            location: *location,
+            kind: VaryingKind::Text,
+            number,
+        };
+        let varying: Vec<VaryingLiteral> = strings.iter().enumerate().map(varying).collect();
+        let (facts, schema) = (StatementFacts::of(context), context.schema_name(def.schema));
+        let found = on_deep_stack(StatementSize::of(syntax).expressions, || {
+            let mut syntax = syntax.clone();
+            rebind_all(&mut syntax);
+            let statement = BoundStatement::new(text, &facts, &NoTables).with_varying(&varying);
+            let bound = statement.binder().check_condition(&syntax, &entry_of(&schema, def))?;
+            Ok::<_, SqlError>(statement.types_of_strings(&bound.expression))
+        });
+        Ok(found?)
+    }
+
+    fn bind_by(
+        context: &StatementContext,
+        def: &Arc<TableDef>,
+        (text, syntax): (&str, &Expr),
+        bind: impl Fn(Binder<'_>, &Expr, &TableEntry) -> Result<RowExpression, SqlError> + Send,
+    ) -> Result<Self, EngineError> {
         let size = StatementSize::of(syntax);
         size.check_for_planning()?;
         let (facts, schema) = (StatementFacts::of(context), context.schema_name(def.schema));
         let bound = on_deep_stack(size.expressions, || {
             let mut syntax = syntax.clone();
             rebind_all(&mut syntax);
-            BoundStatement::new(text, &facts, &NoTables).binder().check_condition(&syntax, &entry_of(&schema, def))
+            bind(BoundStatement::new(text, &facts, &NoTables).binder(), &syntax, &entry_of(&schema, def))
         })?;
         let (context, def, budget) = (context.clone(), def.clone(), context.value_budget());
         Ok(Self { context, def, bound, budget, size: size.expressions })
@@ -58,6 +121,27 @@ impl RowCondition {
     /// The places of the columns that it reads, ascending.
     pub fn columns(&self) -> impl ExactSizeIterator<Item = usize> {
         self.bound.columns.iter().map(|(at, _)| *at)
+    }
+
+    /// The rows of so many for which it is true, up to one for which it fails, with its error.
+    pub fn holding(&self, columns: &[ArrayRef], row_count: usize) -> (Vec<usize>, Option<RejectedRow>) {
+        let facts = StatementFacts::of(&self.context);
+        let memory = RowValues::new(&self.budget);
+        let evaluation = Evaluation::new(&facts, &[]).with_memory(&memory);
+        on_deep_stack(self.size, || {
+            let mut holding = Vec::new();
+            for row in 0..row_count {
+                let stored = StoredRow { bound: &self.bound, def: &self.def, columns, row };
+                let value = evaluation.in_row(&stored).value(&self.bound.expression);
+                memory.clear();
+                match value {
+                    Ok(Value::Bool(true)) => holding.push(row),
+                    Ok(_) => {}
+                    Err(error) => return (holding, Some(RejectedRow { row, error: error.into() })),
+                }
+            }
+            (holding, None)
+        })
     }
 
     /// The first of so many rows for which it is false: null is no violation.

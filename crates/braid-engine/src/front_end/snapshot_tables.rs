@@ -15,7 +15,7 @@ use braid_plan::values::Form;
 use braid_scan::ScanSpec;
 use braid_sql::binder::Referenced;
 use braid_sql::tables::{TableColumn, TableEntry, Tables, View};
-use braid_sql::{SqlError, Value};
+use braid_sql::{SqlError, SqlState, Value};
 use braid_storage::{Catalog, ColumnDef, ColumnType, TableDef};
 use parking_lot::Mutex;
 
@@ -89,7 +89,11 @@ impl SnapshotTables {
             let Some(version) = self.snapshot.table_in(id, name) else {
                 let view = self.snapshot.view_in(id, name).filter(|_| identified.is_none());
                 let view = view.map(|view| Arc::new(entry_of_view(&self.snapshot, view)));
-                return Ok(view.or_else(|| self.sequence(id, name)));
+                let found = view.or_else(|| self.sequence(id, name));
+                return match self.snapshot.key_in(id, name).filter(|_| found.is_none()) {
+                    Some(_) => Err(SqlError::new(SqlState::WrongObjectType, format!("\"{name}\" is an index"))),
+                    None => Ok(found),
+                };
             };
             check_populated(&self.snapshot, version.def.id)?;
             match identified {

@@ -9,7 +9,7 @@ use crate::enum_types::NamedType;
 use crate::names::fold;
 use crate::statement::{GrantedObjects, SchemaObjects};
 use crate::statement_context::StatementContext;
-use crate::table_names::{Named, named_table, no_schema};
+use crate::table_names::{Named, index_given, named_table, no_schema};
 use crate::{EngineError, SqlState};
 
 /// An object, and its name for messages.
@@ -103,27 +103,10 @@ fn relation(context: &StatementContext, view: &Catalog, name: &ObjectName) -> Re
         Named::View(view) => Ok(subject(view.id, &view.name)),
         Named::Sequence(known) => Ok(subject(known.definition.id, &known.definition.name)),
         Named::System(..) => Err(of_system()),
-        Named::Nothing(schema, name) => Err(missing(context, view, schema, name)),
+        Named::Index(name) => Err(index_given(&name)),
+        missing @ Named::Nothing(..) => missing.into_filled().map(|def| subject(def.id, &def.name)),
         Named::NoSchema(schema, _) => Err(no_schema(&schema)),
     }
-}
-
-/// The error for a name that is no relation's; it may be that of an index.
-fn missing(context: &StatementContext, view: &Catalog, schema: Option<String>, name: String) -> EngineError {
-    let path = context.search_path_in(view);
-    let mut searched: Vec<&str> = path.searched().collect();
-    if let Some(schema) = &schema {
-        searched = vec![schema];
-    }
-    let is_index = searched.iter().any(|schema| {
-        let schema = context.schema_of_users(view, schema).ok().flatten();
-        schema.is_some_and(|schema| view.key_in(schema, &name).is_some())
-    });
-    if is_index {
-        return EngineError::new(SqlState::WrongObjectType, format!("\"{name}\" is an index"));
-    }
-    let written = schema.map_or_else(|| name.clone(), |schema| format!("{schema}.{name}"));
-    EngineError::new(SqlState::UndefinedTable, format!("relation \"{written}\" does not exist"))
 }
 
 fn sequence(context: &StatementContext, view: &Catalog, name: &ObjectName) -> Result<Subject, EngineError> {

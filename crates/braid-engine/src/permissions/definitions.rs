@@ -8,8 +8,8 @@ use braid_catalog::privileges::Roles;
 use braid_sql::syntax::like_of;
 use braid_storage::{AccessObject, CommentSubject, Privileges, TableVersion};
 use sqlparser::ast::{
-    AlterColumnOperation, AlterIndexOperation, AlterSchemaOperation, AlterTableOperation, ArrayElemTypeDef,
-    ColumnOption, CreateTable, CreateTableLikeKind, DataType, ForeignKeyConstraint, Ident, ObjectName, ObjectType,
+    AlterColumnOperation, AlterSchemaOperation, AlterTable, AlterTableOperation, ArrayElemTypeDef, ColumnOption,
+    CreateTable, CreateTableLikeKind, DataType, ForeignKeyConstraint, Ident, ObjectName, ObjectType,
     RenameTableNameKind, Statement, TableConstraint,
 };
 
@@ -46,16 +46,7 @@ impl Rules<'_> {
                     None => Ok(()),
                 }
             }
-            Statement::AlterIndex { name, operation: AlterIndexOperation::RenameIndex { .. } } => {
-                self.check_index_owner(name)
-            }
-            Statement::AlterTable(alter) => {
-                if let Some((object, schema)) = self.relation(&alter.name)? {
-                    self.access.check_owner(object)?;
-                    alter.operations.iter().try_for_each(|operation| self.check_operation(operation, schema))?;
-                }
-                Ok(())
-            }
+            Statement::AlterTable(alter) => self.check_alter(alter),
             Statement::Drop { object_type, names, .. } => {
                 names.iter().try_for_each(|name| self.check_drop(object_type, name))
             }
@@ -73,6 +64,13 @@ impl Rules<'_> {
             // The others are about the session alone, or refused.
             _ => Ok(()),
         }
+    }
+
+    /// Checks a change of a relation, which may be an index.
+    pub(super) fn check_alter(&self, alter: &AlterTable) -> Result<(), EngineError> {
+        let Some((object, schema)) = self.relation(&alter.name)? else { return self.check_index_owner(&alter.name) };
+        self.access.check_owner(object)?;
+        alter.operations.iter().try_for_each(|operation| self.check_operation(operation, schema))
     }
 
     pub(super) fn check_create_table(&self, create: &CreateTable) -> Result<(), EngineError> {

@@ -60,6 +60,8 @@ impl Rules<'_> {
             Command::Maintenance(maintenance) => self.check_maintenance(maintenance),
             Command::Constraint(constraint) => self.check_constraint(constraint),
             Command::Object(object) => self.check_object_change(object),
+            Command::RenameIndex(rename) => self.check_alter(rename),
+            Command::Refused(_) => Ok(()),
             Command::Comment(comment) => self.check_comment(comment),
             Command::View(view) => self.check_view(view),
             Command::Domain(domain) => self.check_domain(domain),
@@ -102,7 +104,7 @@ impl Rules<'_> {
             Named::Table(def) => Some((AccessObject::Relation(def.id), def.schema)),
             Named::View(view) => Some((AccessObject::Relation(view.id), view.schema)),
             Named::Sequence(known) => Some((AccessObject::Relation(known.definition.id), known.definition.schema)),
-            Named::System(..) | Named::Nothing(..) | Named::NoSchema(..) => None,
+            Named::Index(_) | Named::System(..) | Named::Nothing(..) | Named::NoSchema(..) => None,
         })
     }
 

@@ -84,6 +84,19 @@ fn next_owner(
     Ok(next)
 }
 
+/// ALTER TABLE … RENAME TO of a sequence.
+///
+/// # Errors
+/// For a name that is taken.
+pub(crate) async fn rename_as_table(
+    context: &StatementContext,
+    known: &CatalogSequence,
+    name: String,
+) -> Result<Outcome, EngineError> {
+    rename(context, known, name).await?;
+    Ok(Outcome::done("ALTER TABLE"))
+}
+
 async fn rename(context: &StatementContext, known: &CatalogSequence, name: String) -> Result<(), EngineError> {
     let change = context.change(|writes, view| {
         taken_name(view, known.definition.schema, &name)?;

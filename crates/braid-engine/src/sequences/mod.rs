@@ -17,7 +17,7 @@ mod drop;
 mod identities;
 mod options;
 
-pub(crate) use alter::alter_sequence;
+pub(crate) use alter::{alter_sequence, rename_as_table};
 pub(crate) use columns::{OwnSequence, OwnSequences, free_name, serial_type, taken_out};
 pub(crate) use create::create_sequence;
 pub(crate) use drop::{Dependent, dependents, drop_sequences};

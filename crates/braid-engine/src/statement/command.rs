@@ -13,12 +13,14 @@ use super::default_privileges_statement::DefaultPrivilegesStatement;
 use super::do_statement::DoStatement;
 use super::domain_statement::DomainStatement;
 use super::grant_statement::GrantStatement;
+use super::index_statement::parse_rename;
 use super::kind::has_changes_in_with;
 use super::locking_queries::{in_with, locks_rows};
 use super::maintenance_statement::MaintenanceStatement;
 use super::merge_statement::parse_merge;
 use super::object_statement::ObjectStatement;
 use super::prepare_statement::{PrepareStatement, parse_execute};
+use super::refused_statement::parse_refused;
 use super::relation_names::RelationNames;
 use super::role_statement::RoleStatement;
 use super::sequence_statement::SequenceStatement;
@@ -68,6 +70,10 @@ pub(crate) enum Command {
     Grant(GrantStatement),
     /// ALTER DEFAULT PRIVILEGES, as read here.
     DefaultPrivileges(DefaultPrivilegesStatement),
+    /// ALTER INDEX … RENAME TO, as read here.
+    RenameIndex(ast::AlterTable),
+    /// What is refused by its name.
+    Refused(&'static str),
 }
 
 impl Command {
@@ -114,6 +120,10 @@ impl Command {
             }
             Keyword::ALTER if let Some(statement) = DefaultPrivilegesStatement::parse(parser)? => {
                 Ok(Self::DefaultPrivileges(statement))
+            }
+            Keyword::ALTER if let Some(rename) = parse_rename(parser)? => Ok(Self::RenameIndex(rename)),
+            Keyword::CREATE | Keyword::ALTER | Keyword::DROP if let Some(name) = parse_refused(parser) => {
+                Ok(Self::Refused(name))
             }
             Keyword::ALTER if let Some(storage) = StorageStatement::parse(parser)? => Ok(Self::Storage(storage)),
             Keyword::ALTER if let Some(object) = ObjectStatement::parse(parser)? => Ok(Self::Object(object)),
@@ -212,11 +222,12 @@ impl Command {
             Self::Sql(statement) => statement.rewrite(rewrite),
             Self::CreateTableWithoutData(create) => create.rewrite(rewrite),
             Self::Copy(CopyStatement { subject: CopySubject::Query(query), .. }) => query.rewrite(rewrite),
+            Self::Copy(CopyStatement { condition: Some(condition), .. }) => condition.rewrite(rewrite),
             Self::CreateTableOfExecution(create) => create.execution.rewrite(rewrite),
             Self::View(ViewStatement::Create(CreateView { query, .. })) => query.rewrite(rewrite),
             Self::Copy(_) | Self::Prepare(_) | Self::Sequence(_) | Self::View(_) => {}
             Self::Maintenance(_) | Self::Constraint(_) | Self::Comment(_) | Self::Object(_) | Self::Do(_) => {}
-            Self::Transaction(_) | Self::Storage(_) => {}
+            Self::Transaction(_) | Self::Storage(_) | Self::RenameIndex(_) | Self::Refused(_) => {}
             Self::Role(_) | Self::Grant(_) | Self::DefaultPrivileges(_) | Self::Domain(_) => {}
         }
     }
@@ -227,12 +238,13 @@ impl Command {
             Self::Sql(statement) => StatementSize::of(statement),
             Self::CreateTableWithoutData(create) => StatementSize::of(create),
             Self::Copy(CopyStatement { subject: CopySubject::Query(query), .. }) => StatementSize::of(&**query),
+            Self::Copy(CopyStatement { condition: Some(condition), .. }) => StatementSize::of(condition),
             Self::CreateTableOfExecution(create) => StatementSize::of(&create.execution),
             Self::View(ViewStatement::Create(CreateView { query, .. })) => StatementSize::of(&**query),
             Self::Copy(_) | Self::Sequence(_) | Self::View(_) | Self::Do(_) => StatementSize::default(),
             Self::Transaction(_) | Self::Storage(_) => StatementSize::default(),
             Self::Role(_) | Self::Grant(_) | Self::DefaultPrivileges(_) => StatementSize::default(),
-            Self::Domain(_) => StatementSize::default(),
+            Self::Domain(_) | Self::RenameIndex(_) | Self::Refused(_) => StatementSize::default(),
             Self::Maintenance(_) | Self::Constraint(_) | Self::Comment(_) | Self::Object(_) => StatementSize::default(),
             Self::Prepare(prepare) => {
                 prepare.prepared.as_deref().map_or_else(StatementSize::default, |tree| StatementSize::of(tree))

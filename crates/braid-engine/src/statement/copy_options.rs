@@ -128,6 +128,9 @@ impl GivenOptions {
     }
 
     fn resolve(self, direction: CopyDirection) -> Result<CopyOptions, EngineError> {
+        if self.header == Some(Header::Match) && direction == CopyDirection::To {
+            return Err(EngineError::unsupported("cannot use \"match\" with HEADER in COPY TO"));
+        }
         let format = self.format.unwrap_or(CopyFormat::Text);
         let needs_csv = |given: bool, what: &str| {
             if given && format != CopyFormat::Csv {

@@ -8,6 +8,9 @@ use sqlparser::keywords::Keyword;
 use sqlparser::parser::{IsOptional, Parser, ParserError};
 use sqlparser::tokenizer::Token;
 
+use super::syntax_errors::refusal;
+use crate::SqlState;
+
 /// A COPY statement as written.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct CopyStatement {
@@ -19,6 +22,8 @@ pub(crate) struct CopyStatement {
     pub place: CopyPlace,
     /// Options in the order given, names in lower case.
     pub options: Vec<(String, OptionValue)>,
+    /// WHERE: which of the read rows are stored.
+    pub condition: Option<ast::Expr>,
 }
 
 /// The table or query of a COPY.
@@ -95,7 +100,18 @@ impl CopyStatement {
         let _ = parser.parse_keyword(Keyword::WITH);
         let options =
             if parser.consume_token(&Token::LParen) { parse_option_list(parser)? } else { parse_old_options(parser)? };
-        Ok(Self { subject, direction, place, options })
+        let condition = match &subject {
+            CopySubject::Table { .. } if parser.peek_keyword(Keyword::WHERE) => {
+                if direction == CopyDirection::To {
+                    let message = "WHERE clause not allowed with COPY TO";
+                    return Err(refusal(SqlState::SyntaxError, message, None, parser.peek_token_ref()));
+                }
+                parser.next_token();
+                Some(parser.parse_expr()?)
+            }
+            _ => None,
+        };
+        Ok(Self { subject, direction, place, options, condition })
     }
 
     /// Whether it writes into a table.

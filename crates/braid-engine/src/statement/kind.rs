@@ -159,6 +159,8 @@ impl StatementKind {
             Command::Role(role) => role.kind(),
             Command::Grant(grant) => grant.kind(),
             Command::DefaultPrivileges(_) => Self::AlterDefaultPrivileges,
+            Command::RenameIndex(_) => Self::AlterIndex,
+            Command::Refused(_) => Self::Unsupported,
             Command::Constraint(ConstraintStatement::Set { .. }) => Self::SetConstraints,
             Command::Constraint(ConstraintStatement::Alter { .. }) => Self::AlterTable,
             Command::Sql(statement) => Self::of_sql(statement),
@@ -177,7 +179,6 @@ impl StatementKind {
             S::CreateTable(_) => Self::CreateTable,
             S::Drop { object_type: ast::ObjectType::Table, .. } => Self::DropTable,
             S::CreateIndex(_) => Self::CreateIndex,
-            S::AlterIndex { .. } => Self::AlterIndex,
             S::Drop { object_type: ast::ObjectType::Index, .. } => Self::DropIndex,
             S::AlterTable(_) => Self::AlterTable,
             S::Truncate(_) => Self::Truncate,
@@ -390,6 +391,8 @@ mod tests {
             ("revoke admin option for update from a", RevokeRole),
             ("alter default privileges for role a grant all on tables to b", AlterDefaultPrivileges),
             ("create extension x", Unsupported),
+            ("create or replace rule r as on insert to t do (select 1; select 2)", Unsupported),
+            ("alter index if exists i rename to j", AlterIndex),
             ("alter table t add column b int", AlterTable),
         ] {
             assert_eq!(kinds(sql), [kind], "{sql}");

@@ -1,8 +1,8 @@
 //! What says how PostgreSQL stores rows, as written: ALTER TABLE … SET STATISTICS and the like, which sqlparser does not read.
 
-use sqlparser::ast::{Ident, ObjectName};
+use sqlparser::ast::{Ident, ObjectName, SqlOption};
 use sqlparser::keywords::Keyword;
-use sqlparser::parser::{Parser, ParserError};
+use sqlparser::parser::{IsOptional, Parser, ParserError};
 use sqlparser::tokenizer::Token;
 
 use super::comment_statement::consume_words;
@@ -37,6 +37,12 @@ pub(crate) enum StorageHint {
     ClusterOn(Option<Ident>),
     /// That rows have no object ids, as always.
     WithoutOids,
+    /// Storage parameters: SET (…).
+    Parameters(Vec<SqlOption>),
+    /// RESET (…).
+    ResetParameters,
+    /// What of old rows is logged for standbys; the index, if it is one.
+    ReplicaIdentity(Option<Ident>),
 }
 
 impl StorageHint {
@@ -52,6 +58,9 @@ impl StorageHint {
             Self::ClusterOn(Some(_)) => "CLUSTER ON",
             Self::ClusterOn(None) => "SET WITHOUT CLUSTER",
             Self::WithoutOids => "SET WITHOUT OIDS",
+            Self::Parameters(_) => "SET",
+            Self::ResetParameters => "RESET",
+            Self::ReplicaIdentity(_) => "REPLICA IDENTITY",
         }
     }
 
@@ -63,6 +72,7 @@ impl StorageHint {
             | Self::Compression(column, _)
             | Self::ColumnOptions(column, _) => Some(column),
             Self::Logged(_) | Self::ClusterOn(_) | Self::WithoutOids => None,
+            Self::Parameters(_) | Self::ResetParameters | Self::ReplicaIdentity(_) => None,
         }
     }
 }
@@ -106,6 +116,16 @@ fn parse_hint(parser: &mut Parser<'_>) -> Result<StorageHint, ParserError> {
     if consume_words(parser, "cluster on") {
         return Ok(StorageHint::ClusterOn(Some(parser.parse_identifier()?)));
     }
+    if parser.peek_keyword(Keyword::SET) && parser.peek_nth_token(1).token == Token::LParen {
+        return Ok(StorageHint::Parameters(parser.parse_options(Keyword::SET)?));
+    }
+    if parser.parse_keyword(Keyword::RESET) {
+        parser.parse_parenthesized_column_list(IsOptional::Mandatory, false)?;
+        return Ok(StorageHint::ResetParameters);
+    }
+    if consume_words(parser, "replica identity") {
+        return parse_replica_identity(parser);
+    }
     parser.expect_keyword_is(Keyword::ALTER)?;
     let _ = parser.parse_keyword(Keyword::COLUMN);
     let column = parser.parse_identifier()?;
@@ -136,6 +156,17 @@ fn parse_hint(parser: &mut Parser<'_>) -> Result<StorageHint, ParserError> {
     parser.expected("a hint for the storage of a column", parser.peek_token())
 }
 
+/// What stands behind REPLICA IDENTITY.
+fn parse_replica_identity(parser: &mut Parser<'_>) -> Result<StorageHint, ParserError> {
+    if consume_words(parser, "using index") {
+        return Ok(StorageHint::ReplicaIdentity(Some(parser.parse_identifier()?)));
+    }
+    match ["default", "full", "nothing"].iter().any(|word| consume_words(parser, word)) {
+        true => Ok(StorageHint::ReplicaIdentity(None)),
+        false => parser.expected("DEFAULT, FULL, NOTHING or USING INDEX", parser.peek_token()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::{Command, Statement};
@@ -150,6 +181,8 @@ mod tests {
             ("alter table t set without cluster", 1),
             ("alter table t alter a set (n_distinct = -0.5, n_distinct_inherited = 3)", 1),
             ("alter table t alter a reset (n_distinct)", 1),
+            ("alter table t set (fillfactor = 70, autovacuum_enabled = off), reset (fillfactor)", 2),
+            ("alter table only t replica identity full, replica identity using index i", 2),
         ] {
             let parsed = Statement::parse(sql).unwrap().remove(0);
             let Command::Storage(storage) = parsed.command() else { panic!("{sql}") };

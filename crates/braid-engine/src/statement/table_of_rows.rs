@@ -7,7 +7,7 @@ use sqlparser::parser::{Parser, ParserError};
 
 use super::prepare_statement::parse_execute;
 
-/// `CREATE TABLE name AS EXECUTE prepared [(argument, …)] [WITH [NO] DATA]`
+/// `CREATE TABLE name [(column, …)] AS EXECUTE prepared [(argument, …)] [WITH [NO] DATA]`
 #[derive(Debug)]
 pub(crate) struct CreateTableOfExecution {
     /// The table, without a query.
@@ -26,11 +26,13 @@ impl CreateTableOfExecution {
         parser.expect_keyword_is(Keyword::TABLE)?;
         let if_not_exists = parser.parse_keywords(&[Keyword::IF, Keyword::NOT, Keyword::EXISTS]);
         let name = parser.parse_object_name(false)?;
+        let (columns, _) = parser.parse_columns()?;
         parser.expect_keywords(&[Keyword::AS, Keyword::EXECUTE])?;
         let execution = parse_execute(parser)?;
         let with_data = !parser.parse_keywords(&[Keyword::WITH, Keyword::NO, Keyword::DATA]);
         let _ = with_data && parser.parse_keywords(&[Keyword::WITH, Keyword::DATA]);
-        let create = CreateTableBuilder::new(name).temporary(is_temporary).if_not_exists(if_not_exists).build();
+        let create = CreateTableBuilder::new(name).temporary(is_temporary).if_not_exists(if_not_exists);
+        let create = create.columns(columns).build();
         Ok(Self { create, execution, with_data })
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use braid_base::SchemaId;
+use braid_sql::syntax::is_named_only;
 use braid_storage::{
     Catalog, CheckDef, ColumnDef, ColumnType, Constraints, ForeignKeyDef, KeyDef, NewTable, StoreError,
     check_column_name,
@@ -21,7 +22,7 @@ use crate::dml::add_rows;
 use crate::dml::assignment::Assignment;
 use crate::dml::defaults::check_defaults;
 use crate::front_end::{self, StatementFacts, TableOfQuery};
-use crate::names::columns_named;
+use crate::names::{columns_named, fold};
 use crate::notices::Notice;
 use crate::sequences::OwnSequences;
 use crate::statement_context::StatementContext;
@@ -114,13 +115,9 @@ pub(crate) async fn create_table_as(
         let message = format!("relation \"{name}\" already exists");
         return Err(EngineError::new(SqlState::DuplicateTable, message));
     }
-    if !create.columns.is_empty() || !create.constraints.is_empty() {
-        return Err(EngineError::unsupported(
-            "CREATE TABLE AS with a column list is not supported; name columns with AS",
-        ));
-    }
+    let names = given_names(create)?;
     if wanted == Rows::None {
-        let columns = front_end::table_columns(context, statement, parameters).await?;
+        let columns = with_names(front_end::table_columns(context, statement, parameters).await?, &names)?;
         check_types(context, &columns)?;
         let table = table_of(name, columns)?;
         let change = context
@@ -131,6 +128,7 @@ pub(crate) async fn create_table_as(
     }
     let TableOfQuery { columns, mut rows } = front_end::start_table(context, statement, parameters).await?;
     check_types(context, &columns)?;
+    let columns = with_names(columns, &names)?;
     let mut appender = context.create_and_append(schema, table_of(name, columns)?)?;
     let assignment = Assignment::new(appender.def(), &context.settings());
     while let Some(batch) = rows.next().await {
@@ -139,6 +137,29 @@ pub(crate) async fn create_table_as(
     context.note_on_commit(appender.def().id, create.on_commit);
     let row_count = add_rows(context, appender).await?;
     Ok(Outcome::done(format!("SELECT {row_count}")))
+}
+
+/// The names that CREATE TABLE AS gives its columns.
+///
+/// # Errors
+/// For definitions of columns (42601).
+fn given_names(create: &CreateTable) -> Result<Vec<String>, EngineError> {
+    if !create.constraints.is_empty() || !create.columns.iter().all(is_named_only) {
+        return Err(EngineError::new(SqlState::SyntaxError, "syntax error at or near \"AS\""));
+    }
+    Ok(create.columns.iter().map(|column| fold(&column.name)).collect())
+}
+
+/// The columns, of which the first ones get these names.
+///
+/// # Errors
+/// For more names than columns (42601).
+fn with_names(mut columns: Vec<ColumnDef>, names: &[String]) -> Result<Vec<ColumnDef>, EngineError> {
+    if names.len() > columns.len() {
+        return Err(EngineError::new(SqlState::SyntaxError, "too many column names were specified"));
+    }
+    columns.iter_mut().zip(names).for_each(|(column, name)| column.name.clone_from(name));
+    Ok(columns)
 }
 
 /// Checks that the current role may use the types of columns.

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use braid_base::ColumnId;
 use braid_catalog::type_references::with_type_numbers;
 use braid_sql::functions::SessionFacts;
-use braid_sql::syntax::spelled_out;
+use braid_sql::syntax::{is_named_only, spelled_out};
 use braid_storage::{ColumnDef, KeyKind, NewTable, StoreError, check_column_name};
 use sqlparser::ast::{
     CheckConstraint, ColumnDef as SqlColumn, ColumnOption, CreateTable, CreateTableOptions, Expr, GeneratedAs, Ident,
@@ -55,6 +55,9 @@ pub(crate) fn new_table(
     session: &dyn SessionFacts,
 ) -> Result<(NewTable, WrittenConstraints), EngineError> {
     check_clauses(create)?;
+    if create.columns.iter().any(is_named_only) {
+        return Err(EngineError::new(SqlState::SyntaxError, "syntax error: a column has no type"));
+    }
     let mut columns = Vec::with_capacity(create.columns.len());
     let mut constraints = WrittenConstraints::default();
     for (at, column) in create.columns.iter().enumerate() {
@@ -122,18 +125,25 @@ pub(crate) fn column_def(
     session: &dyn SessionFacts,
 ) -> Result<ColumnDef, EngineError> {
     let name = fold(&column.name);
-    let mut nullable = true;
+    let (mut nullable, mut says_null) = (true, None);
     let (mut default, mut generated) = (None, None);
     for option in &column.options {
         match &option.option {
-            ColumnOption::Null => {}
-            ColumnOption::NotNull => nullable = false,
-            ColumnOption::Default(expr) => default = Some(default_text(expr, session)?),
+            ColumnOption::Null | ColumnOption::NotNull => {
+                let is_null = matches!(option.option, ColumnOption::Null);
+                if says_null.replace(is_null).is_some_and(|said| said != is_null) {
+                    return Err(twice("conflicting NULL/NOT NULL declarations", &name, table));
+                }
+                nullable &= is_null;
+            }
+            ColumnOption::Default(expr) => {
+                if default.replace(default_text(expr, session)?).is_some() {
+                    return Err(twice("multiple default values specified", &name, table));
+                }
+            }
             ColumnOption::Generated { generation_expr: Some(expr), generated_as: GeneratedAs::ExpStored, .. } => {
                 if generated.replace(written_generation(expr, session)?).is_some() {
-                    let message =
-                        format!("multiple generation clauses specified for column \"{name}\" of table \"{table}\"");
-                    return Err(EngineError::new(SqlState::SyntaxError, message));
+                    return Err(twice("multiple generation clauses specified", &name, table));
                 }
             }
             ColumnOption::PrimaryKey(key) => {
@@ -163,13 +173,17 @@ pub(crate) fn column_def(
         }
     }
     if default.is_some() && generated.is_some() {
-        let message =
-            format!("both default and generation expression specified for column \"{name}\" of table \"{table}\"");
-        return Err(EngineError::new(SqlState::SyntaxError, message));
+        return Err(twice("both default and generation expression specified", &name, table));
     }
-    let (column_type, domain) = column_type(&column.data_type, session)?;
+    let named = |message: &str| message.replacen("column has", &format!("column \"{name}\" has"), 1);
+    let (column_type, domain) = column_type(&column.data_type, session).map_err(|error| error.reworded(named))?;
     let default = default.filter(|text| domain.is_some() || !is_null_default(text));
     Ok(ColumnDef { nullable, default, generated, domain, ..ColumnDef::new(name, column_type) })
+}
+
+/// What a column says twice, or in two ways.
+fn twice(what: &str, column: &str, table: &str) -> EngineError {
+    EngineError::new(SqlState::SyntaxError, format!("{what} for column \"{column}\" of table \"{table}\""))
 }
 
 /// A CHECK with its name.

@@ -270,9 +270,6 @@ fn referenced_table(
         EngineError::new(SqlState::WrongObjectType, format!("referenced relation \"{name}\" is not a table"))
     };
     match named_table(context, catalog, name)? {
-        Named::Nothing(_, name) if is_index(context, catalog, &name)? => {
-            Err(EngineError::new(SqlState::WrongObjectType, format!("\"{name}\" is an index")))
-        }
         Named::View(view) => Err(no_table(&view.name)),
         Named::Sequence(known) => Err(no_table(&known.definition.name)),
         Named::System(name, _) => {
@@ -281,16 +278,6 @@ fn referenced_table(
         }
         named => named.into_altered(),
     }
-}
-
-/// Whether an index has this name along the search path.
-fn is_index(context: &StatementContext, catalog: &Catalog, name: &str) -> Result<bool, EngineError> {
-    for schema in context.search_path_in(catalog).searched() {
-        if context.schema_of_users(catalog, schema)?.is_some_and(|id| catalog.key_in(id, name).is_some()) {
-            return Ok(true);
-        }
-    }
-    Ok(false)
 }
 
 fn check_persistence(catalog: &Catalog, own: SchemaId, referenced: SchemaId) -> Result<(), EngineError> {

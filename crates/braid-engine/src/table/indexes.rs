@@ -9,7 +9,7 @@ use std::sync::Arc;
 use braid_base::ColumnId;
 use braid_sql::pg_catalog::key_words::quote_identifier;
 use braid_storage::{AlteredRows, Catalog, ColumnType, KeyDef, KeyKind, KeyNulls, Reference, TableDef};
-use sqlparser::ast::{AlterIndexOperation, CreateIndex, IndexType, ObjectName};
+use sqlparser::ast::{CreateIndex, IndexType, ObjectName};
 
 use super::foreign_keys::{drop_references, released};
 use super::index_form::{WrittenForm, member_names, written_form};
@@ -36,6 +36,7 @@ pub(crate) async fn create_index(context: &StatementContext, create: &CreateInde
         }
         Named::View(view) => return Err(not_indexed(&view.name, "views")),
         Named::Sequence(known) => return Err(not_indexed(&known.definition.name, "sequences")),
+        Named::Index(name) => return Err(not_indexed(&name, "indexes")),
         Named::System(name, _) => {
             let message = format!("permission denied: \"{name}\" is a system catalog");
             return Err(EngineError::new(SqlState::InsufficientPrivilege, message));
@@ -78,7 +79,10 @@ pub(crate) async fn drop_indexes(
         match named_index(context, &snapshot, name) {
             Ok((def, key)) if key.kind.is_constraint() => return Err(needed_by_constraint(&def, &key)),
             Ok(index) => found.push(index),
-            Err(error) if missing == Missing::Skipped && error.state() == SqlState::UndefinedObject => {
+            Err(error)
+                if missing == Missing::Skipped
+                    && [SqlState::UndefinedObject, SqlState::InvalidSchemaName].contains(&error.state()) =>
+            {
                 context.raise(Notice::skipping(SqlState::SuccessfulCompletion, error.message()));
             }
             Err(error) => return Err(error),
@@ -129,33 +133,26 @@ fn references_by(
     released(context, catalog, references.collect(), (&index, &index), behavior)
 }
 
-/// ALTER INDEX … RENAME TO …
+/// Renames an index.
 ///
 /// # Errors
 /// For an index that there is not, and a name that is taken.
 pub(crate) async fn rename_index(
     context: &StatementContext,
     name: &ObjectName,
-    operation: &AlterIndexOperation,
+    new_name: &str,
 ) -> Result<Outcome, EngineError> {
-    let AlterIndexOperation::RenameIndex { index_name } = operation;
     context.settle_writes().await?;
     let states = context.states();
-    let (def, key) = named_index(context, &states.1, name).map_err(|error| match error.state() {
-        SqlState::UndefinedObject => {
-            let message = format!("relation \"{}\" does not exist", last_part(name).unwrap_or_default());
-            EngineError::new(SqlState::UndefinedTable, message)
-        }
-        _ => error,
-    })?;
-    let new_name = given_name(&states.1, def.schema, &[], &last_part(index_name)?)?;
+    let (def, key) = named_index(context, &states.1, name)?;
+    let new_name = given_name(&states.1, def.schema, &[], new_name)?;
     let renamed = |known: &KeyDef| match known.id == key.id {
         true => KeyDef { name: new_name.clone(), ..known.clone() },
         false => known.clone(),
     };
     let keys = def.keys.iter().map(renamed).collect();
     replace(context, states, TableDef { keys, ..TableDef::clone(&def) }, AlteredRows::Kept).await?;
-    Ok(Outcome::done("ALTER INDEX"))
+    Ok(Outcome::done("ALTER TABLE"))
 }
 
 /// Gives a table another definition, in the transaction or by a commit.
@@ -329,7 +326,7 @@ pub(crate) fn named_index(
         Named::View(view) if view.is_materialized() => wrong(&view.name, "MATERIALIZED VIEW"),
         Named::View(view) => wrong(&view.name, "VIEW"),
         Named::System(name, _) => wrong(&name, "TABLE"),
-        missing @ Named::NoSchema(..) => match missing.into_altered() {
+        missing @ (Named::NoSchema(..) | Named::Index(_)) => match missing.into_altered() {
             Ok(def) => wrong(&def.name, "TABLE"),
             Err(no_schema) => no_schema,
         },

@@ -10,7 +10,7 @@ use crate::dependents::{Behavior, Dropped, drop_with};
 use crate::named_views::drop_hint;
 use crate::notices::Notice;
 use crate::statement_context::StatementContext;
-use crate::table_names::{Missing, Named, SystemKind, named_table, no_permission};
+use crate::table_names::{DROP_INDEX, Missing, Named, SystemKind, named_table, no_permission};
 use crate::{EngineError, Outcome, SqlState};
 
 /// Which views a statement is about.
@@ -93,6 +93,7 @@ pub(super) fn found(
         Named::View(view) => no_view(&view.name, drop_hint(&view)),
         Named::Table(def) => no_view(&def.name, "Use DROP TABLE to remove a table."),
         Named::Sequence(known) => no_view(&known.definition.name, "Use DROP SEQUENCE to remove a sequence."),
+        Named::Index(name) => no_view(&name, DROP_INDEX),
         Named::System(name, SystemKind::View) if wanted == Wanted::Plain => Err(no_permission(&name)),
         Named::System(name, SystemKind::View) => no_view(&name, "Use DROP VIEW to remove a view."),
         Named::System(name, SystemKind::Table) => no_view(&name, "Use DROP TABLE to remove a table."),

@@ -2,7 +2,7 @@
 
 use sqlparser::ast::{
     DuplicateTreatment, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgOperator, FunctionArgumentClause,
-    FunctionArguments, Ident, ObjectNamePart, OrderByExpr, Value as Syntax, ValueWithSpan, WindowType,
+    FunctionArguments, Ident, ObjectName, ObjectNamePart, OrderByExpr, Value as Syntax, ValueWithSpan, WindowType,
 };
 
 use super::casts::call;
@@ -12,8 +12,11 @@ use super::{Binder, Placed, Statement, fold};
 use crate::expression::{Expression, Node};
 use crate::functions::call::{is_schema, no_schema};
 use crate::pg_catalog::{CastContext, FunctionKind, TypeId, pg_catalog};
-use crate::resolution::{FunctionResolution, Pathway, ResolvedFunction, coercion_pathway, resolve_function};
+use crate::resolution::{
+    FunctionResolution, Pathway, ResolvedFunction, coercion_pathway, no_function, resolve_function,
+};
 use crate::syntax::{SqlDialect, VARIADIC, parser_of};
+use crate::types::type_names::type_name;
 use crate::values::Value;
 use crate::{SqlError, SqlState, SqlType};
 
@@ -117,7 +120,7 @@ impl Binder<'_> {
         if let Some(cast) = self.cast_to_type_of_schema(function)? {
             return Ok(cast);
         }
-        let (schema, name) = function_name(function)?;
+        let Some((schema, name)) = function_name(&function.name) else { return Err(self.no_such_call(function)) };
         let place = Place::At(name.span.start);
         let folded = fold(name);
         if folded == EXPAND_ARRAY && schema.is_none_or(|schema| fold(schema) == "pg_catalog") {
@@ -192,6 +195,47 @@ impl Binder<'_> {
             return Ok(special);
         }
         self.call_of(&folded, &arguments, &written)
+    }
+
+    /// The error of a call of a function in a schema that has none, or of an argument of it.
+    fn no_such_call(&self, function: &Function) -> SqlError {
+        match &function.args {
+            FunctionArguments::List(list) => self.no_function_in_schema(&function.name, &list.args),
+            _ => unsupported_call(&function.name.to_string()),
+        }
+    }
+
+    /// The error of a call of a function in a schema that has none, or of an argument of it.
+    pub(super) fn no_function_in_schema(&self, name: &ObjectName, arguments: &[FunctionArg]) -> SqlError {
+        let parts: Vec<String> = name.0.iter().filter_map(ObjectNamePart::as_ident).map(fold).collect();
+        let shown = parts.join(".");
+        let types = match arguments {
+            [FunctionArg::Unnamed(FunctionArgExpr::Wildcard)] => Ok(Vec::new()),
+            arguments => arguments.iter().map(|argument| self.shown_argument(argument, &shown)).collect(),
+        };
+        let types: Vec<String> = match types {
+            Ok(types) => types,
+            Err(error) => return error,
+        };
+        let error = match &parts[..] {
+            [schema, _] if !is_schema(self.session, schema) => no_schema(schema),
+            [schema, _] if schema == "information_schema" => unsupported_call(&shown),
+            [_, _] => no_function(&format!("{shown}({})", types.join(", "))),
+            [_, _, _] => SqlError::unsupported(format!("cross-database references are not implemented: {shown}")),
+            _ => {
+                let message = format!("improper qualified name (too many dotted names): {shown}");
+                SqlError::new(SqlState::SyntaxError, message)
+            }
+        };
+        let place = name.0.first().and_then(ObjectNamePart::as_ident).map(|first| Place::At(first.span.start));
+        place.map_or_else(|| error.clone(), |place| self.places.mark(error.clone(), place))
+    }
+
+    /// The type of an argument as messages name it.
+    fn shown_argument(&self, argument: &FunctionArg, function: &str) -> Result<String, SqlError> {
+        let argument = self.argument(argument, function)?;
+        let shown = type_name(self.expression(argument.syntax)?.sql_type.id);
+        Ok(argument.name.map_or_else(|| shown.clone(), |name| format!("{name} => {shown}")))
     }
 
     pub(super) fn argument<'a>(&self, argument: &'a FunctionArg, function: &str) -> Result<Argument<'a>, SqlError> {
@@ -461,7 +505,6 @@ fn is_normal_form(word: &Ident) -> bool {
     word.quote_style.is_none() && ["nfc", "nfd", "nfkc", "nfkd"].contains(&fold(word).as_str())
 }
 
-/// Schema and name of a function. Only `pg_catalog` has functions.
 /// How a call with the name of a type casts its argument; `None` if it does not.
 fn cast_pathway(source: TypeId, target: TypeId) -> Option<Pathway> {
     let pathway = coercion_pathway(source, target, CastContext::Explicit)?;
@@ -469,15 +512,16 @@ fn cast_pathway(source: TypeId, target: TypeId) -> Option<Pathway> {
     is_cast.then_some(pathway)
 }
 
-fn function_name(function: &Function) -> Result<(Option<&Ident>, &Ident), SqlError> {
-    let parts: Vec<&Ident> = function.name.0.iter().filter_map(ObjectNamePart::as_ident).collect();
+/// Schema and name of a function. Only `pg_catalog` has functions, and `information_schema` one.
+fn function_name(name: &ObjectName) -> Option<(Option<&Ident>, &Ident)> {
+    let parts: Vec<&Ident> = name.0.iter().filter_map(ObjectNamePart::as_ident).collect();
     match &parts[..] {
-        [name] if function.name.0.len() == 1 => Ok((None, name)),
-        [schema, name] if fold(schema) == "pg_catalog" => Ok((Some(schema), name)),
+        [only] if name.0.len() == 1 => Some((None, only)),
+        [schema, name] if fold(schema) == "pg_catalog" => Some((Some(schema), name)),
         [schema, name] if fold(schema) == "information_schema" && fold(name) == EXPAND_ARRAY => {
-            Ok((Some(schema), name))
+            Some((Some(schema), name))
         }
-        _ => Err(unsupported_call(&function.name.to_string())),
+        _ => None,
     }
 }
 

@@ -31,6 +31,10 @@ pub(super) enum Clause {
     ExecuteArgument,
     /// A new value of a row.
     Update,
+    /// The default of a column.
+    Default,
+    /// The condition of COPY FROM.
+    CopyWhere,
     /// The condition of a CHECK.
     Check,
     /// The expression of a generated column.
@@ -68,6 +72,8 @@ impl Clause {
             Self::WindowFrameGroups => "window GROUPS",
             Self::ExecuteArgument => "EXECUTE parameters",
             Self::Update => "UPDATE",
+            Self::Default => "DEFAULT expressions",
+            Self::CopyWhere => "COPY FROM WHERE conditions",
             Self::Check => "check constraints",
             Self::Generation => "column generation expressions",
             Self::IndexExpression => "index expressions",

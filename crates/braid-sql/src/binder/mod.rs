@@ -172,6 +172,11 @@ impl<'a> Binder<'a> {
         Ok(Expression { sql_type: without_record_number(bound.sql_type), ..bound })
     }
 
+    /// [`Self::assigned_expression`] of a default.
+    pub fn default_expression(&self, syntax: &Expr, target: SqlType) -> Result<Result<Expression, SqlType>, SqlError> {
+        self.within(Clause::Default).assigned_expression(syntax, target)
+    }
+
     /// An expression as it is stored in a column of this type; the type of the expression if it cannot be.
     pub fn assigned_expression(&self, syntax: &Expr, target: SqlType) -> Result<Result<Expression, SqlType>, SqlError> {
         let place = Place::Start(syntax);

@@ -161,6 +161,29 @@ impl<'a> Statement<'a> {
     }
 }
 
+impl Statement<'_> {
+    /// The types that an expression reads varying strings as, by their locations. Those that stay unknown are left out.
+    pub fn types_of_strings(&self, expression: &Expression) -> Vec<(Location, TypeId)> {
+        let mut found = Vec::new();
+        note_types(expression, None, &mut found);
+        let location = |number: usize| self.varying.literals.iter().find(|literal| literal.number == number);
+        found.into_iter().filter_map(|(number, id)| Some((location(number)?.location, id))).collect()
+    }
+}
+
+/// Notes the types of the parameters in an expression. The argument of an input function is of the type that the function returns.
+fn note_types(expression: &Expression, reader: Option<TypeId>, found: &mut Vec<(usize, TypeId)>) {
+    if let Node::Parameter(number) = expression.node {
+        match expression.sql_type.id {
+            TypeId::CSTRING => found.extend(reader.map(|id| (number, id))),
+            TypeId::UNKNOWN => {}
+            id => found.push((number, id)),
+        }
+    }
+    let id = expression.sql_type.id;
+    expression.operands().into_iter().for_each(|operand| note_types(operand, Some(id), found));
+}
+
 impl Binder<'_> {
     /// A literal as a parameter; `None` if it does not vary.
     pub(super) fn varying_literal(&self, literal: &ValueWithSpan) -> Result<Option<Expression>, SqlError> {

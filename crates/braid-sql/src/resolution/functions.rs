@@ -225,15 +225,19 @@ impl Written<'_> {
     }
 
     fn no_function(&self) -> SqlError {
-        SqlError::new(SqlState::UndefinedFunction, format!("function {} does not exist", self.signature())).with_hint(
-            "No function matches the given name and argument types. You might need to add explicit type casts.",
-        )
+        no_function(&self.signature())
     }
 
     fn ambiguous(&self) -> SqlError {
         SqlError::new(SqlState::AmbiguousFunction, format!("function {} is not unique", self.signature()))
             .with_hint("Could not choose a best candidate function. You might need to add explicit type casts.")
     }
+}
+
+/// The error of a call that no function answers.
+pub fn no_function(signature: &str) -> SqlError {
+    SqlError::new(SqlState::UndefinedFunction, format!("function {signature} does not exist"))
+        .with_hint("No function matches the given name and argument types. You might need to add explicit type casts.")
 }
 
 /// Adds a candidate. Of two that want the same of the given arguments, the one that is not variadic wins; between others nothing decides.

@@ -5,6 +5,7 @@
 //!   possible name first and then once more, so that `f(f(f(…)))` takes twice as long for each level.
 //! - Operands and operators that sqlparser reads otherwise are read here ([`operands`], [`operators`]), and words that
 //!   are a column's name only behind AS are none without it ([`words`]).
+//! - Some options of columns are read here ([`column_options`]).
 //! - Numbers have no underscores, which PostgreSQL reads from version 16 on.
 //! - A budget of expressions bounds whatever else is read more than once. A parser that has spent it reads no further
 //!   expression and fails with [`ParserError::RecursionLimitExceeded`].
@@ -15,12 +16,12 @@
 use std::any::TypeId;
 use std::cell::Cell;
 
-use sqlparser::ast::Expr;
+use sqlparser::ast::{ColumnOption, Expr};
 use sqlparser::dialect::{Dialect, PostgreSqlDialect, Precedence};
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
 
-use super::{operands, operators, words};
+use super::{column_options, operands, operators, words};
 
 /// How often an expression may be begun for each token of a text. Most tokens begin none; subqueries in FROM and in
 /// lists are tried as two or three things.
@@ -111,6 +112,13 @@ impl Dialect for SqlDialect {
 
     fn parse_infix(&self, parser: &mut Parser<'_>, expr: &Expr, _precedence: u8) -> Option<Result<Expr, ParserError>> {
         operators::infix(self, parser, expr)
+    }
+
+    fn parse_column_option(
+        &self,
+        parser: &mut Parser<'_>,
+    ) -> Result<Option<Result<Option<ColumnOption>, ParserError>>, ParserError> {
+        Ok(column_options::option(parser)?.map(|option| Ok(Some(option))))
     }
 
     fn is_column_alias(&self, word: &Keyword, parser: &mut Parser<'_>) -> bool {

@@ -7,12 +7,14 @@
 //! | [`chains`] | long chains of operators as shallow trees |
 //! | [`array_types`] | `text ARRAY` |
 //! | [`column_changes`] | changes of generated and identity columns in ALTER TABLE |
+//! | [`column_options`] | DEFAULT and UNIQUE of a column |
 //! | [`column_definitions`] | definitions of columns behind AS |
 //! | [`conflict_targets`] | targets of ON CONFLICT with expressions and conditions |
 //! | [`dialect`] | the dialect, with a bound on the time of reading |
 //! | [`fetch_counts`] | computed numbers of rows in FETCH |
 //! | [`frame_exclusions`] | EXCLUDE in frames |
 //! | [`joins`] | joins on the right side of joins, names of joins |
+//! | [`named_columns`] | names of the columns of CREATE TABLE AS |
 //! | [`operands`], [`operators`] | what sqlparser reads otherwise than PostgreSQL |
 //! | [`row_locks`] | locking clauses |
 //! | [`rows_from`] | ROWS FROM |
@@ -29,12 +31,14 @@ mod array_types;
 mod chains;
 mod column_changes;
 mod column_definitions;
+mod column_options;
 mod conflict_targets;
 mod dialect;
 mod fetch_counts;
 mod frame_exclusions;
 mod identity_options;
 mod joins;
+mod named_columns;
 mod operands;
 mod operators;
 mod row_locks;
@@ -62,6 +66,7 @@ pub use fetch_counts::fetch_count;
 pub use frame_exclusions::excluded;
 pub use identity_options::cache_and_name;
 pub use joins::join_name;
+pub use named_columns::is_named_only;
 pub use operands::{ROW, VARIADIC};
 pub use operators::SYMMETRIC;
 pub use row_locks::{LockStrength, LockWait, LockingClause, locking_clauses};

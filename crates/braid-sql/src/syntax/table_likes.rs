@@ -87,9 +87,9 @@ pub(super) fn as_columns(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
 
 /// The tokens that are no blanks.
 #[derive(Clone, Copy)]
-struct Solid<'a> {
-    tokens: &'a [TokenWithSpan],
-    places: &'a [usize],
+pub(super) struct Solid<'a> {
+    pub tokens: &'a [TokenWithSpan],
+    pub places: &'a [usize],
 }
 
 /// LIKE with what belongs to it: the places of its words among the tokens that are no blanks.
@@ -101,11 +101,11 @@ struct Like {
 }
 
 impl<'a> Solid<'a> {
-    fn token(self, at: usize) -> &'a Token {
+    pub fn token(self, at: usize) -> &'a Token {
         self.places.get(at).map_or(&Token::EOF, |place| &self.tokens[*place].token)
     }
 
-    fn is(self, at: usize, keyword: Keyword) -> bool {
+    pub fn is(self, at: usize, keyword: Keyword) -> bool {
         is_keyword(self.token(at), keyword)
     }
 
@@ -147,7 +147,7 @@ impl<'a> Solid<'a> {
     }
 
     /// Where the columns of CREATE TABLE begin.
-    fn list_of_columns(self, first: usize) -> Option<usize> {
+    pub fn list_of_columns(self, first: usize) -> Option<usize> {
         let kinds = (first + 1..).take_while(|at| KINDS.iter().any(|kind| self.is(*at, *kind))).count();
         let at = first + 1 + kinds;
         if !self.is(first, Keyword::CREATE) || !self.is(at, Keyword::TABLE) {

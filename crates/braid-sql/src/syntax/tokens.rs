@@ -11,6 +11,7 @@
 //!   (`column_definitions`), joins on the right side of joins and names of joins
 //!   (`joins`) become what the parser reads.
 //! - Locking clauses have one name, and LIMIT before them (`row_locks`).
+//! - Names of columns in CREATE TABLE AS have types (`named_columns`).
 //! - TABLESAMPLE has a call behind it (`samples`).
 //! - DROP EXPRESSION and changes of identity columns are defaults (`column_changes`).
 //! - `t.*` is a column where an expression stands (`whole_rows`).
@@ -49,6 +50,7 @@ pub fn postgresql_tokens(tokens: Vec<TokenWithSpan>) -> Result<Vec<TokenWithSpan
     let tokens = super::column_changes::as_defaults(super::identity_options::in_order(tokens));
     let tokens =
         super::table_likes::as_columns(super::set_columns::as_marks(super::conflict_targets::as_marks(tokens)));
+    let tokens = super::named_columns::with_types(tokens);
     let tokens = super::samples::as_calls(super::column_definitions::with_names(tokens));
     let tokens = super::rows_from::as_calls(super::fetch_counts::as_limits(tokens));
     Ok(super::joins::in_parentheses(super::whole_rows::as_columns(tokens)))

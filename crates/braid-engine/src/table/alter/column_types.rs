@@ -5,10 +5,12 @@
 
 use std::sync::Arc;
 
+use braid_base::ColumnId;
 use braid_storage::{ColumnDef, ColumnType};
 use sqlparser::ast::{DataType, Expr};
 
 use super::altered_table::{AlteredTable, NewValues};
+use super::check_literals::with_typed_strings;
 use crate::dml::defaults::{bound_default, own_default_syntax};
 use crate::front_end::StatementFacts;
 use crate::sql_types::column_type;
@@ -37,6 +39,8 @@ impl AlteredTable {
         let (new, domain) = column_type(data_type, &StatementFacts::of(context))?;
         self.check_type_of_generation(name, using.is_some())?;
         self.check_unread(context, name)?;
+        let before = self.column(name)?.column_type;
+        self.type_strings(context, id, (before, new))?;
         let column = self.column(name)?;
         let before = column.clone();
         column.domain = domain;
@@ -72,6 +76,28 @@ impl AlteredTable {
         // All rows will have values of the new type.
         self.column(name)?.missing = None;
         self.new_values.insert(id, values);
+        Ok(())
+    }
+}
+
+impl AlteredTable {
+    /// Writes into the check constraints of a column what their strings mean, before the column gets another type.
+    fn type_strings(
+        &mut self,
+        context: &StatementContext,
+        id: ColumnId,
+        (old, new): (ColumnType, ColumnType),
+    ) -> Result<(), EngineError> {
+        let is_text = |column_type| {
+            matches!(column_type, ColumnType::Text | ColumnType::Varchar(_) | ColumnType::UnlimitedVarchar)
+        };
+        if sql_type_of(old).id == sql_type_of(new).id || is_text(old) && is_text(new) {
+            return Ok(());
+        }
+        let def = Arc::new(self.def.clone());
+        for check in self.def.checks.iter_mut().filter(|check| check.columns.contains(&id)) {
+            *check = with_typed_strings(context, &def, check)?;
+        }
         Ok(())
     }
 }

@@ -12,6 +12,7 @@
 //! | [`column_actions`] | ADD, DROP, ALTER and RENAME of columns |
 //! | [`constraint_actions`] | ADD, DROP, RENAME and VALIDATE of constraints |
 //! | [`foreign_keys`] | FOREIGN KEY of a table that is there |
+//! | [`check_literals`] | the types of strings in check constraints |
 //! | [`column_types`] | ALTER COLUMN … TYPE |
 //! | [`generated_columns`] | DROP EXPRESSION, and what becomes of generated columns |
 //! | [`own_sequences`] | identity columns, and new columns with sequences |
@@ -19,6 +20,7 @@
 //! | [`rewriting`] | the rows with their new values |
 
 mod altered_table;
+mod check_literals;
 mod column_actions;
 mod column_types;
 mod constraint_actions;

@@ -387,7 +387,7 @@ impl<'a> Binder<'a> {
             [ObjectNamePart::Identifier(schema), ObjectNamePart::Identifier(ident)] if fold(schema) == "pg_catalog" => {
                 ident
             }
-            _ => return Err(unsupported_call(&name.to_string())),
+            _ => return Err(self.no_function_in_schema(name, arguments)),
         };
         let folded = fold(ident);
         let place = Place::At(ident.span.start);

@@ -38,6 +38,27 @@ impl Binder<'_> {
         Ok(RowExpression { columns: columns_read(&expression, &scope), expression })
     }
 
+    /// The condition of a COPY FROM over the rows of a table, in which some columns are `generated`.
+    ///
+    /// # Errors
+    /// Those of the expression; 42804 for one that is no boolean, 42P10 if it reads a generated column.
+    pub fn copy_condition(
+        &self,
+        syntax: &Expr,
+        (table, generated): (&TableEntry, &[usize]),
+    ) -> Result<RowExpression, SqlError> {
+        let scope = self.scope_of_row(table);
+        let expression = self.in_scope(&scope, Clause::CopyWhere).boolean(syntax, "argument of WHERE")?;
+        self.statement.note_unknown(&expression);
+        let columns = columns_read(&expression, &scope);
+        if let Some((at, _)) = columns.iter().find(|(at, _)| generated.contains(at)) {
+            let message = "generated columns are not supported in COPY FROM WHERE conditions";
+            return Err(SqlError::new(SqlState::InvalidColumnReference, message)
+                .with_detail(format!("Column \"{}\" is a generated column.", table.columns[*at].name)));
+        }
+        Ok(RowExpression { columns, expression })
+    }
+
     /// The expression of a generated column of this type over the rows of a table, in which some columns are `generated`; the type of the
     /// expression if the column cannot be of it.
     ///

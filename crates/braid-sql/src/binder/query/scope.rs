@@ -297,6 +297,10 @@ impl<'a> Binder<'a> {
     /// A column by its name.
     pub(in crate::binder) fn column(&self, names: &[Ident]) -> Result<Expression, SqlError> {
         let place = Place::of(names.first());
+        if self.clause == Clause::Default {
+            let error = SqlError::unsupported("cannot use column reference in DEFAULT expression");
+            return Err(self.places.mark(error, place));
+        }
         let origin = Origin(names.first().map(|name| name.span.start));
         if let Some((relation, origin)) = self.relation_of_star(names)? {
             return self.relation_row(relation, origin);

@@ -108,6 +108,12 @@ impl Binder<'_> {
         if self.clause == Clause::ExecuteArgument {
             return Err(SqlError::unsupported("cannot use subquery in EXECUTE parameter"));
         }
+        if self.clause == Clause::Default {
+            return Err(SqlError::unsupported("cannot use subquery in DEFAULT expression"));
+        }
+        if self.clause == Clause::CopyWhere {
+            return Err(SqlError::unsupported("cannot use subquery in COPY FROM WHERE condition"));
+        }
         if self.clause == Clause::Check {
             return Err(SqlError::unsupported("cannot use subquery in check constraint"));
         }
