@@ -198,6 +198,16 @@ REPLACED = {
     r"pg_stat_get_db_numbackends": "(SELECT (count(*))::integer FROM pg_stat_activity backend WHERE backend.datid = $1)",
 }
 
+# Functions of statistics that Braid has.
+COUNTED = {
+    "pg_stat_get_analyze_count",
+    "pg_stat_get_db_xact_commit",
+    "pg_stat_get_db_xact_rollback",
+    "pg_stat_get_last_analyze_time",
+    "pg_stat_get_last_vacuum_time",
+    "pg_stat_get_vacuum_count",
+}
+
 # What statistics about one object are when nothing is counted; others are null.
 NO_STATISTIC = {"bigint": "(0)::bigint", "double precision": "(0)::double precision"}
 
@@ -215,7 +225,8 @@ def all_replacements(connection):
     """`REPLACED`, and what functions of statistics return when nothing is counted."""
     sql = """SELECT proname, format_type(prorettype, NULL) FROM pg_proc
         WHERE proname LIKE 'pg_stat_get_%' AND prorettype <> 'record'::regtype AND proargtypes = '26'"""
-    none = {name: NO_STATISTIC.get(result, f"NULL::{result}") for name, result in connection.execute(sql)}
+    found = [(name, result) for name, result in connection.execute(sql) if name not in COUNTED]
+    none = {name: NO_STATISTIC.get(result, f"NULL::{result}") for name, result in found}
     return none | REPLACED
 
 

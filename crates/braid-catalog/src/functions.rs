@@ -111,6 +111,47 @@ const CONSTRAINT_DEFINITION: &str =
 const VIEW_DEFINITION: &str = "(SELECT CAST(rule.ev_action AS text) FROM pg_catalog.pg_rewrite rule
     WHERE rule.ev_class = called.a1 AND rule.rulename = '_RETURN')";
 
+/// What a relation is called in messages, with its kind.
+macro_rules! relation_description {
+    () => {
+        "(SELECT CASE described.relkind WHEN 'r' THEN 'table ' WHEN 'p' THEN 'table ' WHEN 'i' THEN 'index ' WHEN 'S' THEN 'sequence '
+            WHEN 'v' THEN 'view ' WHEN 'm' THEN 'materialized view ' ELSE 'relation ' END || CAST(CAST(described.oid AS regclass) AS text)
+            FROM pg_catalog.pg_class described WHERE described.oid = "
+    };
+}
+
+/// An object as messages name it (objectaddress.c, `getObjectDescription`), of the catalogs that have objects of users.
+const OBJECT_DESCRIPTION: &str = concat!(
+    "CASE WHEN called.a3 IS NULL THEN NULL
+    WHEN called.a1 = 1259 AND called.a3 = 0 THEN ",
+    relation_description!(),
+    "called.a2)
+    WHEN called.a1 = 1259 THEN (SELECT 'column ' || own.attname || ' of ' || ",
+    relation_description!(),
+    "own.attrelid)
+        FROM pg_catalog.pg_attribute own WHERE own.attrelid = called.a2 AND own.attnum = called.a3)
+    WHEN called.a1 = 1247 THEN (SELECT 'type ' || format_type(typed.oid, -1) FROM pg_catalog.pg_type typed WHERE typed.oid = called.a2)
+    WHEN called.a1 = 2615 THEN (SELECT 'schema ' || spaced.nspname FROM pg_catalog.pg_namespace spaced WHERE spaced.oid = called.a2)
+    WHEN called.a1 = 2606 THEN (SELECT 'constraint ' || keys.conname || CASE WHEN keys.conrelid = 0 THEN '' ELSE ' on ' || ",
+    relation_description!(),
+    "keys.conrelid) END
+        FROM pg_catalog.pg_constraint keys WHERE keys.oid = called.a2)
+    WHEN called.a1 = 2604 THEN (SELECT 'default value for column ' || own.attname || ' of ' || ",
+    relation_description!(),
+    "own.attrelid)
+        FROM pg_catalog.pg_attrdef kept JOIN pg_catalog.pg_attribute own ON own.attrelid = kept.adrelid AND own.attnum = kept.adnum
+        WHERE kept.oid = called.a2)
+    WHEN called.a1 = 2618 THEN (SELECT 'rule ' || rule.rulename || ' on ' || ",
+    relation_description!(),
+    "rule.ev_class)
+        FROM pg_catalog.pg_rewrite rule WHERE rule.oid = called.a2)
+    WHEN called.a1 = 1255 THEN (SELECT 'function ' || CAST(CAST(defined.oid AS regprocedure) AS text)
+        FROM pg_catalog.pg_proc defined WHERE defined.oid = called.a2)
+    WHEN called.a1 = 1260 THEN (SELECT 'role ' || named.rolname FROM pg_catalog.pg_roles named WHERE named.oid = called.a2)
+    WHEN called.a1 = 1262 THEN (SELECT 'database ' || named.datname FROM pg_catalog.pg_database named WHERE named.oid = called.a2)
+    END"
+);
+
 /// The only rules are those of views.
 const RULE_DEFINITION: &str =
     "(SELECT format('CREATE RULE %I AS' || CHR(10) || '    ON SELECT TO %s DO INSTEAD %s;', rule.rulename,
@@ -295,7 +336,6 @@ const FUNCTIONS: &[CatalogFunction] = &[
         "CASE WHEN called.a2 IS NOT NULL THEN pg_get_viewdef(CAST(CAST(called.a1 AS regclass) AS oid)) END",
     ),
     // Nothing is counted of single tables and indexes.
-    function("pg_stat_get_analyze_count", &["oid"], NOTHING_COUNTED),
     function("pg_stat_get_autoanalyze_count", &["oid"], NOTHING_COUNTED),
     function("pg_stat_get_autovacuum_count", &["oid"], NOTHING_COUNTED),
     function("pg_stat_get_blocks_fetched", &["oid"], NOTHING_COUNTED),
@@ -310,11 +350,8 @@ const FUNCTIONS: &[CatalogFunction] = &[
     function("pg_stat_get_tuples_inserted", &["oid"], NOTHING_COUNTED),
     function("pg_stat_get_tuples_returned", &["oid"], NOTHING_COUNTED),
     function("pg_stat_get_tuples_updated", &["oid"], NOTHING_COUNTED),
-    function("pg_stat_get_vacuum_count", &["oid"], NOTHING_COUNTED),
-    function("pg_stat_get_last_analyze_time", &["oid"], NEVER),
     function("pg_stat_get_last_autoanalyze_time", &["oid"], NEVER),
     function("pg_stat_get_last_autovacuum_time", &["oid"], NEVER),
-    function("pg_stat_get_last_vacuum_time", &["oid"], NEVER),
     function(
         "pg_stat_get_live_tuples",
         &["oid"],
@@ -367,6 +404,13 @@ const FUNCTIONS: &[CatalogFunction] = &[
             FROM pg_catalog.pg_index indexed WHERE indexed.indexrelid = called.a1)",
     ),
     // There are no partitions.
+    function("pg_partition_root", &["regclass"], "CASE WHEN called.a1 IS NULL THEN CAST(NULL AS regclass) END"),
+    // There are no triggers and no policies of rows.
+    function("pg_trigger_depth", &[], "0"),
+    function("row_security_active", &["oid"], "CASE WHEN called.a1 IS NOT NULL THEN false END"),
+    function("row_security_active", &["text"], "CASE WHEN CAST(called.a1 AS regclass) IS NOT NULL THEN false END"),
+    // The log is the standard error, no file.
+    function("pg_current_logfile", &[], "CAST(NULL AS text)"),
     function("pg_get_partkeydef", &["oid"], "CASE WHEN called.a1 IS NULL THEN CAST(NULL AS text) END"),
     // The bits of UPDATE, INSERT and DELETE: rows of views cannot be changed.
     function(
@@ -383,6 +427,7 @@ const FUNCTIONS: &[CatalogFunction] = &[
             called.a2 > 0 AND named.relkind IN ('r', 'p')
             FROM pg_catalog.pg_class named WHERE named.oid = called.a1), false) END",
     ),
+    function("pg_describe_object", &["oid", "oid", "integer"], OBJECT_DESCRIPTION),
     function("pg_get_ruledef", &["oid"], RULE_DEFINITION),
     function(
         "pg_get_ruledef",

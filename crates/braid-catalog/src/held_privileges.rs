@@ -24,8 +24,16 @@ pub(crate) fn held(
             columns.fold(held.on_relation(id)?, united)
         }
         PrivilegedObject::Column(id, column) => {
-            let column = held.column(id, column)?;
-            united(held.on_relation(id)?, held.on_column(id, column))
+            let on_relation = held.on_relation(id)?;
+            let is_other = match column {
+                ColumnOf::Name(name) => names.has_column(id, name),
+                ColumnOf::Number(number) => names.has_other_number(id, number),
+            };
+            match held.column(id, column) {
+                Some(column) => united(on_relation, held.on_column(id, column)),
+                None if is_other => on_relation,
+                None => return None,
+            }
         }
         PrivilegedObject::Schema(id) => held.on_schema(id)?,
         PrivilegedObject::Database => held.objects.granted(role, AccessObject::Database),

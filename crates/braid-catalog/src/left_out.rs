@@ -1,10 +1,18 @@
 //! Views of PostgreSQL over functions that Braid does not have: those whose rows are given, and those that do not exist.
 
 /// Views that list what the server tells.
-const TOLD: &[&str] = &["pg_cursors", "pg_locks", "pg_prepared_statements", "pg_settings", "pg_stat_activity"];
+const TOLD: &[&str] = &[
+    "pg_cursors",
+    "pg_locks",
+    "pg_prepared_statements",
+    "pg_settings",
+    "pg_stat_activity",
+    "pg_stat_gssapi",
+    "pg_stat_ssl",
+];
 
 /// Views without rows: they list what Braid does not have. These are extensions, replication, two-phase commit, vacuum and the progress
-/// of other maintenance, publications, security labels, and extended statistics.
+/// of other maintenance, a background writer, publications, security labels, and extended statistics.
 const EMPTY: &[&str] = &[
     "pg_available_extension_versions",
     "pg_available_extensions",
@@ -13,6 +21,7 @@ const EMPTY: &[&str] = &[
     "pg_replication_origin_status",
     "pg_replication_slots",
     "pg_seclabels",
+    "pg_stat_bgwriter",
     "pg_stat_progress_analyze",
     "pg_stat_progress_basebackup",
     "pg_stat_progress_cluster",
@@ -65,10 +74,7 @@ const LEFT_OUT: &[(&str, &str, &str)] = &[
     ("pg_catalog", "pg_ident_file_mappings", FILES),
     ("pg_catalog", "pg_shmem_allocations", MEMORY),
     ("pg_catalog", "pg_stat_archiver", PROCESSES),
-    ("pg_catalog", "pg_stat_bgwriter", PROCESSES),
-    ("pg_catalog", "pg_stat_gssapi", ENCRYPTION),
     ("pg_catalog", "pg_stat_slru", MEMORY),
-    ("pg_catalog", "pg_stat_ssl", ENCRYPTION),
     ("pg_catalog", "pg_stat_wal", PROCESSES),
     ("pg_catalog", "pg_statistic_ext_data", "a column of it is an array of rows"),
 ];
@@ -78,7 +84,6 @@ const FEATURES: &str = "they list what PostgreSQL implements of the SQL standard
 const MEMORY: &str = "it shows PostgreSQL's memory";
 const FILES: &str = "it shows PostgreSQL's files";
 const PROCESSES: &str = "it shows PostgreSQL's processes";
-const ENCRYPTION: &str = "how clients are connected is not told";
 
 /// Whether the rows of the view are given.
 pub(crate) fn is_listed(schema: &str, name: &str) -> bool {

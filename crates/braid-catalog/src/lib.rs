@@ -50,10 +50,10 @@ mod stored_values;
 pub mod type_references;
 mod view_texts;
 
-pub use names::CatalogNames;
+pub use names::{CatalogNames, ServerViewNames};
 pub use relations::{RelationColumn, RelationKind, SystemRelation, relation, relation_by_id, relations};
 pub use server_facts::{
-    Cursor, Database, Lock, LockTarget, PreparedStatement, Role, ServerFacts, ServerView, Session, Setting,
+    Cursor, Database, Encryption, Lock, LockTarget, PreparedStatement, Role, ServerFacts, ServerView, Session, Setting,
 };
 pub use snapshot::Snapshot;
 pub use sources::sequences::{SEQUENCE_COLUMNS, sequence_row, type_of_numbers};

@@ -19,8 +19,21 @@ use crate::privileges::{Roles, predefined_roles};
 use crate::relations::{relation, relation_by_id};
 use crate::server_facts::Role;
 use crate::sources::all_keys;
+use crate::sources::sequences::SEQUENCE_COLUMNS;
 use crate::stored_rows::{StoredRows, number};
 use braid_sql::types::type_numbers::parts_of_numbered;
+
+/// The numbers of `tableoid`, `cmax`, `xmax`, `cmin`, `xmin` and `ctid`.
+const SYSTEM_COLUMN_NUMBERS: std::ops::RangeInclusive<i16> = -6..=-1;
+
+/// The names of one of the server's views.
+#[derive(Clone, Debug)]
+pub struct ServerViewNames {
+    /// Its own.
+    pub name: String,
+    /// Those of its columns.
+    pub columns: Vec<String>,
+}
 
 /// The names in one state of the database.
 #[derive(Clone, Debug)]
@@ -30,14 +43,14 @@ pub struct CatalogNames {
     /// The roles that the server tells of.
     pub roles: Vec<Role>,
     /// The server's views, in the order of their numbers.
-    pub views: Vec<String>,
+    pub views: Arc<[ServerViewNames]>,
     /// The schemas that names without one are looked up in.
     pub path: SearchPath,
 }
 
 impl CatalogNames {
     fn system_relation(&self, name: &str) -> Option<u32> {
-        let view = || self.views.iter().position(|view| view == name).map(server_view_id);
+        let view = || self.views.iter().position(|view| view.name == name).map(server_view_id);
         relation(SYSTEM_SCHEMA, name).map(|relation| relation.id).or_else(view)
     }
 
@@ -73,6 +86,22 @@ impl CatalogNames {
         table_of_object_id(id).and_then(|table| self.catalog.by_id(table)).map(Arc::as_ref)
     }
 
+    /// Whether a relation that is no table and no view of users has a column.
+    fn has_other_column(&self, id: u32, name: &str) -> bool {
+        if let Some(relation) = relation_by_id(id) {
+            return relation.column(name).is_some();
+        }
+        if let Some(at) = (0..self.views.len()).find(|at| server_view_id(*at) == id) {
+            return self.views[at].columns.iter().any(|column| column == name);
+        }
+        if table_of_object_id(id).is_some_and(|sequence| self.catalog.sequence_by_id(sequence).is_some()) {
+            return SEQUENCE_COLUMNS.iter().any(|(column, _)| *column == name);
+        }
+        all_keys(&self.catalog).find(|key| key_index_id(key.id) == id).is_some_and(|key| {
+            key.members().iter().any(|member| member.name == name) || key.included().any(|column| column.name == name)
+        })
+    }
+
     /// The indexes of keys.
     fn keys(&self) -> impl Iterator<Item = (u32, SchemaId, String)> {
         all_keys(&self.catalog).map(|key| (key_index_id(key.id), key.def.schema, key.name))
@@ -96,7 +125,7 @@ impl ObjectNames for CatalogNames {
             return Some((relation.schema.to_owned(), relation.name.to_owned()));
         }
         if let Some(at) = (0..self.views.len()).find(|at| server_view_id(*at) == id) {
-            return Some((SYSTEM_SCHEMA.to_owned(), self.views[at].clone()));
+            return Some((SYSTEM_SCHEMA.to_owned(), self.views[at].name.clone()));
         }
         if let Some(table) = self.table(id) {
             return Some(self.in_schema(table.def.schema, &table.def.name));
@@ -194,9 +223,24 @@ impl ObjectNames for CatalogNames {
             Some(table) => table.def.columns.iter().any(|column| column.name == name),
             None => match self.view(relation) {
                 Some(view) => view.columns.iter().any(|column| column.name == name),
-                None => relation_by_id(relation).is_some_and(|relation| relation.column(name).is_some()),
+                None => self.has_other_column(relation, name),
             },
         }
+    }
+
+    fn has_other_number(&self, relation: u32, number: i16) -> bool {
+        let is_sequence =
+            table_of_object_id(relation).is_some_and(|sequence| self.catalog.sequence_by_id(sequence).is_some());
+        if SYSTEM_COLUMN_NUMBERS.contains(&number) {
+            return is_sequence || self.table(relation).is_some();
+        }
+        let key = || all_keys(&self.catalog).find(|key| key_index_id(key.id) == relation);
+        let count = match (0..self.views.len()).find(|at| server_view_id(*at) == relation) {
+            Some(at) => self.views[at].columns.len(),
+            None if is_sequence => SEQUENCE_COLUMNS.len(),
+            None => key().map_or(0, |key| key.members().len() + key.included().count()),
+        };
+        usize::try_from(number).is_ok_and(|number| (1..=count).contains(&number))
     }
 
     fn held(&self, role: u32, object: PrivilegedObject<'_>) -> Option<HeldPrivileges> {

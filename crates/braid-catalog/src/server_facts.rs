@@ -72,6 +72,10 @@ pub struct Setting {
     pub context: &'static str,
     /// Its type: `bool`, `integer`, `real`, `string`, `enum`.
     pub value_type: &'static str,
+    /// The least and the most of a number.
+    pub bounds: Option<(String, String)>,
+    /// The values of an `enum`.
+    pub enum_values: Option<Vec<&'static str>>,
     /// Where its value comes from: `default`, `configuration file`, `session`.
     pub source: &'static str,
     /// The value that the server begins with.
@@ -93,6 +97,8 @@ pub struct Session {
     pub application_name: String,
     /// The port of its client; -1 for a local socket.
     pub client_port: Option<i32>,
+    /// How it and its client encrypt what they send.
+    pub encryption: Option<Encryption>,
     /// When it began.
     pub started_us: i64,
     /// When its transaction began.
@@ -109,6 +115,17 @@ pub struct Session {
     pub query: Option<String>,
     /// Whether what it does is kept from the one who asks.
     pub is_hidden: bool,
+}
+
+/// How a connection is encrypted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Encryption {
+    /// The version of TLS: `TLSv1.3`.
+    pub version: String,
+    /// The cipher, as OpenSSL calls it.
+    pub cipher: String,
+    /// Bits of its key.
+    pub key_bits: i32,
 }
 
 /// A lock that a session holds or waits for.

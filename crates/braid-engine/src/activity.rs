@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, OnceLock, Weak};
 
-use braid_catalog::Session;
+use braid_catalog::{Encryption, Session};
 use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
 
@@ -65,6 +65,8 @@ pub(crate) struct Activity {
     now: Mutex<Now>,
     terminated: CancellationToken,
     client_port: OnceLock<i32>,
+    /// How its connection is encrypted, if it is.
+    encryption: OnceLock<Encryption>,
 }
 
 #[derive(Clone, Debug)]
@@ -94,7 +96,12 @@ impl Default for Activity {
     fn default() -> Self {
         let changed_us = read_clock_us();
         let now = Now { query: None, query_started_us: None, changed_us, is_active: false, running: None };
-        Self { now: Mutex::new(now), terminated: CancellationToken::new(), client_port: OnceLock::new() }
+        Self {
+            now: Mutex::new(now),
+            terminated: CancellationToken::new(),
+            client_port: OnceLock::new(),
+            encryption: OnceLock::new(),
+        }
     }
 }
 
@@ -163,6 +170,16 @@ impl Activity {
     /// Notes the port of its client; -1 for a local socket.
     pub fn set_client_port(&self, port: i32) {
         let _ = self.client_port.set(port);
+    }
+
+    /// Notes how its connection is encrypted.
+    pub fn set_encryption(&self, encryption: Encryption) {
+        let _ = self.encryption.set(encryption);
+    }
+
+    /// How its connection is encrypted, if it is.
+    pub fn encryption(&self) -> Option<&Encryption> {
+        self.encryption.get()
     }
 
     /// The port of its client; `None` for one in the same process.

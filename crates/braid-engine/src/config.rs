@@ -30,12 +30,17 @@ pub struct Config {
     pub target_partitions: usize,
     /// The initial scan policy (`SET braid.scan_policy` changes it at run time).
     pub policy: ScanPolicy,
+    /// The largest number of clients that the server connects, which sessions show as `max_connections`.
+    pub connections_max: usize,
     /// The largest number of reads that the Active Buffer Manager has in flight.
     pub loads_in_flight_max: usize,
 }
 
 /// The name of a database that is given none.
 const DATABASE_NAME_DEFAULT: &str = "braid";
+
+/// Clients of a server that is not told how many it may have.
+pub const CONNECTIONS_MAX_DEFAULT: usize = 2000;
 
 /// Divisor of the machine's memory for the default buffer capacity: a quarter, as PostgreSQL's manual advises
 /// for `shared_buffers`.
@@ -57,6 +62,7 @@ impl Config {
             temporary_files: None,
             target_partitions: std::thread::available_parallelism().map_or(1, usize::from),
             policy: ScanPolicy::Relevance,
+            connections_max: CONNECTIONS_MAX_DEFAULT,
             loads_in_flight_max: 16,
         }
     }

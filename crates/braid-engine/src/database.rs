@@ -3,11 +3,12 @@
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicI64, Ordering};
 use std::time::Duration;
 
 use braid_base::{ByteSize, SystemClock};
 use braid_buffer::{BufferManager, BufferOptions};
+use braid_catalog::ServerViewNames;
 use braid_exec::{SpillSettings, SpillSpace};
 use braid_io::{Device, free_space};
 use braid_plan::optimization::UniqueKeys;
@@ -29,6 +30,7 @@ use crate::sharing::{Dispatcher, HeavyThreads, PassResources, ResultMemory, Shar
 use crate::storage_views::storage_views;
 use crate::system_views::SystemView;
 use crate::templates::{TemplateCache, TemplateFigures, template_view};
+use crate::upkeep_traces::UpkeepTraces;
 use crate::{Config, EngineError, SqlState};
 
 /// The directory of temporary files within the data directory. It is deleted and created again when the database opens.
@@ -48,6 +50,10 @@ pub struct Database {
     planning_threads: PlanningThreads,
     templates: Arc<TemplateCache>,
     views: Arc<[Arc<dyn SystemView>]>,
+    view_names: Arc<[ServerViewNames]>,
+    upkeep_traces: UpkeepTraces,
+    committed_count: AtomicI64,
+    rolled_back_count: AtomicI64,
     dispatcher: Arc<Dispatcher>,
     notifications: Arc<NotificationHub>,
     locks: Arc<Locks>,
@@ -104,7 +110,15 @@ impl Database {
         let mut views = sharing_views(&dispatcher);
         views.push(template_view(&templates));
         views.extend(storage_views(&store));
+        let names = |view: &Arc<dyn SystemView>| ServerViewNames {
+            name: view.name().to_owned(),
+            columns: view.schema().fields().iter().map(|field| field.name().clone()).collect(),
+        };
         Ok(Arc::new(Self {
+            view_names: views.iter().map(names).collect(),
+            upkeep_traces: UpkeepTraces::default(),
+            committed_count: AtomicI64::new(0),
+            rolled_back_count: AtomicI64::new(0),
             config,
             device,
             store,
@@ -163,6 +177,27 @@ impl Database {
     /// The views of what the server does.
     pub(crate) fn system_views(&self) -> &Arc<[Arc<dyn SystemView>]> {
         &self.views
+    }
+
+    /// The names of these views and of their columns.
+    pub(crate) fn view_names(&self) -> &Arc<[ServerViewNames]> {
+        &self.view_names
+    }
+
+    /// Counts a transaction that has ended.
+    pub(crate) fn count_transaction(&self, is_committed: bool) {
+        let count = if is_committed { &self.committed_count } else { &self.rolled_back_count };
+        count.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Transactions that were committed since the database was opened, and rolled back.
+    pub(crate) fn transaction_counts(&self) -> (i64, i64) {
+        (self.committed_count.load(Ordering::Relaxed), self.rolled_back_count.load(Ordering::Relaxed))
+    }
+
+    /// When tables were analyzed and vacuumed.
+    pub(crate) fn upkeep_traces(&self) -> &UpkeepTraces {
+        &self.upkeep_traces
     }
 
     /// The space of temporary files.

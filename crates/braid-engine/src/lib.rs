@@ -74,6 +74,7 @@ pub mod statement;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 pub mod transaction;
+mod upkeep_traces;
 
 mod access;
 mod activity;
@@ -140,6 +141,7 @@ mod table_names;
 mod templates;
 mod views;
 
+pub use braid_catalog::Encryption;
 pub use braid_sql::SqlState;
 pub use braid_sql::input::time_zones::{TimeZone, zone_offset_s};
 pub use braid_sql::output::float_digits;

@@ -11,6 +11,7 @@ use braid_storage::AccessObject;
 use sqlparser::ast::{Ident, ObjectName};
 
 use crate::access::AccessCheck;
+use crate::clock::read_clock_us;
 use crate::names::fold;
 use crate::notices::Notice;
 use crate::session_locks::{LockMode, LockTarget, Purpose, Request};
@@ -67,8 +68,12 @@ pub(crate) async fn execute(
             }
             let mode = if *is_full { LockMode::AccessExclusive } else { LockMode::ShareUpdateExclusive };
             for table in check_targets(context, work, targets)? {
-                if lock(context, table, (work, mode, *patience)).await? {
-                    context.database().store().compact(table, share).await?;
+                if !lock(context, table, (work, mode, *patience)).await? {
+                    continue;
+                }
+                context.database().store().compact(table, share).await?;
+                if !is_full || *analyzes {
+                    note_upkeep(context, table, (!is_full, *analyzes));
                 }
             }
             Ok(Outcome::done("VACUUM"))
@@ -76,7 +81,9 @@ pub(crate) async fn execute(
         MaintenanceStatement::Analyze { patience, unknown, targets } => {
             check_options("ANALYZE", unknown.as_deref())?;
             for table in check_targets(context, Work::Analyze, targets)? {
-                lock(context, table, (Work::Analyze, LockMode::ShareUpdateExclusive, *patience)).await?;
+                if lock(context, table, (Work::Analyze, LockMode::ShareUpdateExclusive, *patience)).await? {
+                    note_upkeep(context, table, (false, true));
+                }
             }
             Ok(Outcome::done("ANALYZE"))
         }
@@ -126,6 +133,21 @@ async fn lock(
             Ok(false)
         }
     }
+}
+
+/// Notes that a table was vacuumed or analyzed. PostgreSQL does not count VACUUM FULL.
+fn note_upkeep(context: &StatementContext, table: TableId, (is_vacuumed, is_analyzed): (bool, bool)) {
+    let now_us = read_clock_us();
+    context.database().upkeep_traces().note(&context.snapshot(), table, |upkeep| {
+        if is_vacuumed {
+            upkeep.vacuum_count += 1;
+            upkeep.last_vacuum_us = Some(now_us);
+        }
+        if is_analyzed {
+            upkeep.analyze_count += 1;
+            upkeep.last_analyze_us = Some(now_us);
+        }
+    });
 }
 
 /// Indexes follow from their rows at every moment: what REINDEX is of must exist.

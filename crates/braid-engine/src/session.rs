@@ -11,6 +11,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
 
+use braid_catalog::Encryption;
 use futures::future::BoxFuture;
 use sqlparser::ast;
 use tokio_util::sync::CancellationToken;
@@ -442,6 +443,11 @@ impl Session {
     /// Says the port of the client; -1 for a local socket.
     pub fn set_client_port(&self, port: i32) {
         self.context.activity().set_client_port(port);
+    }
+
+    /// Says how its connection is encrypted.
+    pub fn set_encryption(&self, encryption: Encryption) {
+        self.context.activity().set_encryption(encryption);
     }
 
     /// Where the time of its statements went since the last call.

@@ -99,6 +99,9 @@ impl Admission {
             0 => -1,
             port => i32::from(port),
         });
+        if let Some(encryption) = wire.encryption() {
+            session.set_encryption(encryption);
+        }
         let registration = self.cancels.register(session.id(), &client);
         let mut connection = Connection::new(wire, session, registration, self.shutdown.clone());
         connection.greet(&settings);

@@ -15,6 +15,7 @@ use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use braid_base::ByteSize;
+use braid_engine::Encryption;
 use bytes::{Bytes, BytesMut};
 use pgwire::messages::PgWireBackendMessage;
 use pgwire::tokio::server::MaybeTls;
@@ -46,6 +47,19 @@ pub(crate) enum Received {
     End,
 }
 
+/// The name that OpenSSL has for a cipher suite: `TLS13_AES_256_GCM_SHA384` is `TLS_AES_256_GCM_SHA384`, and
+/// `TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384` is `ECDHE-RSA-AES256-GCM-SHA384`.
+fn openssl_name(suite: &str) -> String {
+    match suite.strip_prefix("TLS13_") {
+        Some(rest) => format!("TLS_{rest}"),
+        None => {
+            let rest = suite.trim_start_matches("TLS_").replace("_WITH_", "-").replace("AES_", "AES").replace('_', "-");
+            // The digest belongs to the suite alone.
+            if rest.contains("POLY1305") { rest.trim_end_matches("-SHA256").to_owned() } else { rest }
+        }
+    }
+}
+
 /// The socket.
 pub(crate) struct Wire {
     socket: MaybeTls,
@@ -57,6 +71,17 @@ pub(crate) struct Wire {
 }
 
 impl Wire {
+    /// How it is encrypted, if it is.
+    pub fn encryption(&self) -> Option<Encryption> {
+        let MaybeTls::Tls(stream) = &self.socket else { return None };
+        let connection = stream.get_ref().1;
+        let version = connection.protocol_version().and_then(|version| version.as_str()).unwrap_or_default();
+        let suite = connection.negotiated_cipher_suite().map(|suite| suite.suite());
+        let suite = suite.and_then(|suite| suite.as_str()).unwrap_or_default();
+        let key_bits = if suite.contains("_128_") { 128 } else { 256 };
+        Some(Encryption { version: version.replace('_', "."), cipher: openssl_name(suite), key_bits })
+    }
+
     /// Over an open socket.
     pub fn new(socket: MaybeTls) -> Self {
         Self { socket, input: BytesMut::new(), output: Vec::new(), sent: 0, ended: false, client_wait: Duration::ZERO }

@@ -18,7 +18,7 @@
 //! | [`settings`] | `pg_settings` |
 //! | [`cursors`], [`locks`] | `pg_cursors`, `pg_locks` |
 //! | [`prepared_statements`] | `pg_prepared_statements` |
-//! | [`sessions`] | `pg_stat_activity` |
+//! | [`sessions`] | `pg_stat_activity`, `pg_stat_ssl`, `pg_stat_gssapi` |
 
 mod access;
 mod columns;
@@ -85,6 +85,8 @@ pub(crate) fn rows(relation: &str, catalog: &Catalog, facts: &dyn ServerFacts) -
         "pg_prepared_statements" => prepared_statements::prepared_statements(facts),
         "pg_settings" => settings::settings(facts),
         "pg_stat_activity" => sessions::sessions(facts),
+        "pg_stat_gssapi" => sessions::gssapi(facts),
+        "pg_stat_ssl" => sessions::encryption(facts),
         _ => Vec::new(),
     }
 }

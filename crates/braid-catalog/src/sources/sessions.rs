@@ -1,9 +1,9 @@
-//! `pg_stat_activity`: the sessions of the server.
+//! `pg_stat_activity`: the sessions of the server. `pg_stat_ssl` and `pg_stat_gssapi`: how their clients are connected.
 
 use braid_sql::Value;
 
 use crate::named_row::{NamedRow, oid, text};
-use crate::server_facts::{ServerFacts, Session};
+use crate::server_facts::{Encryption, ServerFacts, Session};
 
 /// All sessions. Addresses of clients are not shown, and of hidden ones only whose they are.
 pub(super) fn sessions(facts: &dyn ServerFacts) -> Vec<NamedRow> {
@@ -40,4 +40,29 @@ pub(super) fn sessions(facts: &dyn ServerFacts) -> Vec<NamedRow> {
 
 fn time(time_us: Option<i64>) -> Value {
     time_us.map_or(Value::Null, Value::TimestampTz)
+}
+
+/// How sessions with a client are encrypted, of those that are not hidden.
+pub(super) fn encryption(facts: &dyn ServerFacts) -> Vec<NamedRow> {
+    let row = |session: Session| {
+        let mut values = vec![("pid", Value::Int4(session.id)), ("ssl", Value::Bool(session.encryption.is_some()))];
+        if let Some(Encryption { version, cipher, key_bits }) = session.encryption {
+            values.extend([("version", text(&version)), ("cipher", text(&cipher)), ("bits", Value::Int4(key_bits))]);
+        }
+        values
+    };
+    with_clients(facts).map(row).collect()
+}
+
+/// That no session is authenticated by GSSAPI.
+pub(super) fn gssapi(facts: &dyn ServerFacts) -> Vec<NamedRow> {
+    let row = |session: Session| {
+        let no = Value::Bool(false);
+        vec![("pid", Value::Int4(session.id)), ("gss_authenticated", no.clone()), ("encrypted", no)]
+    };
+    with_clients(facts).map(row).collect()
+}
+
+fn with_clients(facts: &dyn ServerFacts) -> impl Iterator<Item = Session> {
+    facts.sessions().into_iter().filter(|session| !session.is_hidden && session.client_port.is_some())
 }

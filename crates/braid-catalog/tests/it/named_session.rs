@@ -18,7 +18,7 @@ pub struct NamedSession(Arc<CatalogNames>);
 impl NamedSession {
     /// Over a state of the database.
     pub fn of(catalog: Arc<Catalog>) -> Self {
-        let (roles, views, path) = (GivenServer.roles(), Vec::new(), SearchPath::default());
+        let (roles, views, path) = (GivenServer.roles(), Arc::new([]), SearchPath::default());
         Self(Arc::new(CatalogNames { catalog, roles, views, path }))
     }
 }

@@ -11,7 +11,7 @@ use braid_sql::pg_catalog::TypeId;
 
 use super::explained_run::{ExplainedQuery, ExplainedRun, Shown};
 use super::explanation::Explanation;
-use super::request::{Format, Request};
+use super::request::{Format, Request, TreeFormat};
 use crate::bound_parameters::BoundParameters;
 use crate::deep_stack::on_deep_stack;
 use crate::interrupt::Interrupt;
@@ -113,8 +113,8 @@ pub(crate) async fn prepare(
 pub(crate) fn schema(format: Format) -> SchemaRef {
     let field = Field::new("QUERY PLAN", DataType::Utf8, false);
     let field = match format {
-        Format::Text => field,
-        Format::Json => field.with_metadata([described_as(SqlType::of(TypeId::JSON))].into()),
+        Format::Text | Format::Tree(TreeFormat::Xml | TreeFormat::Yaml) => field,
+        Format::Tree(TreeFormat::Json) => field.with_metadata([described_as(SqlType::of(TypeId::JSON))].into()),
     };
     Arc::new(Schema::new(vec![field]))
 }
@@ -132,7 +132,7 @@ async fn printed(
         explanation.plan = shown.into_text();
         match format {
             Format::Text => explanation.lines(),
-            Format::Json => vec![explanation.json()],
+            Format::Tree(format) => vec![explanation.tree_in(format)],
         }
     };
     match size.is_large() {

@@ -1,10 +1,12 @@
-//! What an EXPLAIN says, as lines and as JSON.
+//! What an EXPLAIN says, as lines and as a tree.
 
 use std::time::Duration;
 
 use braid_exec::plan::PlanText;
 
 use super::json::Json;
+use super::request::TreeFormat;
+use super::{xml, yaml};
 
 /// What an EXPLAIN says.
 pub(super) struct Explanation {
@@ -42,8 +44,18 @@ impl Explanation {
         lines
     }
 
-    /// PostgreSQL's shape: a list of one object, whose member `Plan` is the tree of operators.
-    pub fn json(&self) -> String {
+    /// In one of the formats of a tree.
+    pub fn tree_in(&self, format: TreeFormat) -> String {
+        let queries = vec![self.tree()];
+        match format {
+            TreeFormat::Json => Json::List(queries).laid_out(),
+            TreeFormat::Xml => xml::laid_out(&queries),
+            TreeFormat::Yaml => yaml::laid_out(&queries),
+        }
+    }
+
+    /// PostgreSQL's shape: an object whose member `Plan` is the tree of operators.
+    fn tree(&self) -> Json {
         let text = |text: &String| Json::Text(text.clone());
         let mut plan = node(&self.plan);
         if let Some(rows) = self.row_count {
@@ -58,7 +70,7 @@ impl Explanation {
         let times = [("Planning Time", self.planning), ("Execution Time", self.execution)];
         let known = times.into_iter().filter_map(|(name, time)| Some((name.to_owned(), time?)));
         members.extend(known.map(|(name, time)| (name, Json::Number(milliseconds(time)))));
-        Json::List(vec![Json::Object(members)]).laid_out()
+        Json::Object(members)
     }
 }
 
@@ -95,11 +107,11 @@ mod tests {
     }
 
     #[test]
-    fn lines_and_json_show_the_same_tree() {
+    fn lines_and_trees_show_the_same_tree() {
         let expected = "Template: off\nOperators: workers=2\n  Union\n    Scan: table=t\n    Scan: x: \"y\"\nRows: 7\n\
                         Planning Time: 1.500 ms\nExecution Time: 2.000 ms";
         assert_eq!(explanation().lines().join("\n"), expected);
-        let json = explanation().json();
+        let json = explanation().tree_in(TreeFormat::Json);
         let flat = json.split_whitespace().collect::<Vec<_>>().join(" ");
         let expected = "[ { \"Plan\": { \"Node Type\": \"Union\", \"Actual Rows\": 7, \"Actual Loops\": 1, \"Plans\": [ \
                         { \"Node Type\": \"Scan\", \"Details\": \"table=t\" }, \

@@ -1,6 +1,6 @@
 //! EXPLAIN: how a query would run, and with ANALYZE how it ran.
 //!
-//! One column, `QUERY PLAN`, one line a row, or one row of JSON in PostgreSQL's shape. The first line says which template the statement has, or why it has
+//! One column, `QUERY PLAN`, one line a row, or one row of JSON, XML or YAML in PostgreSQL's shape. The first line says which template the statement has, or why it has
 //! none. With ANALYZE the next ones say in which pass it ran. The others are operators: those of the template's plan, of its pass, or
 //! of the statement's own plan. VERBOSE adds the rewritten query.
 //!
@@ -10,7 +10,8 @@
 //! | module | contents |
 //! |---|---|
 //! | [`execution`] | one EXPLAIN, from the query to its columns |
-//! | [`explanation`], `json` | what it says, as lines and as JSON |
+//! | [`explanation`] | what it says, as lines and as a tree |
+//! | `json`, `xml`, `yaml` | the formats of the tree |
 //! | [`explained_run`] | the query that it runs or would run |
 //! | [`request`] | its options |
 
@@ -19,6 +20,8 @@ mod explained_run;
 mod explanation;
 mod json;
 mod request;
+mod xml;
+mod yaml;
 
 pub(crate) use execution::{Explained, execute, prepare, schema};
 pub(crate) use request::Request;

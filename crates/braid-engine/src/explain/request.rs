@@ -19,8 +19,19 @@ pub(crate) struct Request {
 pub(crate) enum Format {
     /// Lines.
     Text,
+    /// A tree in one row.
+    Tree(TreeFormat),
+}
+
+/// How a tree is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TreeFormat {
     /// One JSON value.
     Json,
+    /// One XML document.
+    Xml,
+    /// One YAML document.
+    Yaml,
 }
 
 impl Request {
@@ -88,11 +99,9 @@ fn format_of(option: &UtilityOption) -> Result<Format, EngineError> {
     let word = arg.to_string();
     match word.trim_matches('\'').to_lowercase().as_str() {
         "text" => Ok(Format::Text),
-        "json" => Ok(Format::Json),
-        known @ ("xml" | "yaml") => {
-            let message = format!("EXPLAIN (FORMAT {}) is not supported", known.to_uppercase());
-            Err(EngineError::unsupported(message).with_hint("Available formats: TEXT, JSON."))
-        }
+        "json" => Ok(Format::Tree(TreeFormat::Json)),
+        "xml" => Ok(Format::Tree(TreeFormat::Xml)),
+        "yaml" => Ok(Format::Tree(TreeFormat::Yaml)),
         other => {
             let message = format!("unrecognized value for EXPLAIN option \"format\": \"{other}\"");
             Err(EngineError::new(SqlState::InvalidParameterValue, message))

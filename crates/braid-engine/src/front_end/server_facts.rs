@@ -17,7 +17,7 @@ use super::computed_tables::columns_of;
 use crate::named_cursors::NamedCursor;
 use crate::named_statements::PreparedBy;
 use crate::session_locks::LockTarget as SessionLockTarget;
-use crate::settings::{Definition, Domain, listed_definitions};
+use crate::settings::{Definition, category, listed_definitions};
 use crate::statement_context::StatementContext;
 use crate::system_views::SystemView;
 
@@ -136,24 +136,27 @@ impl ServerFacts for StatementServer {
 /// The names in the snapshot that a statement reads now.
 pub(super) fn names_of(context: &StatementContext) -> CatalogNames {
     let server = StatementServer(context.clone());
-    let views = context.database().system_views().iter().map(|view| view.name().to_owned()).collect();
+    let views = context.database().view_names().clone();
     CatalogNames { catalog: context.snapshot(), roles: server.roles(), views, path: context.search_path() }
 }
 
 impl StatementServer {
     fn setting(&self, definition: &Definition) -> Setting {
         let is_set = self.0.settings().get(definition.name).is_some();
+        let default = self.0.default_of(definition);
         Setting {
             name: definition.name.to_owned(),
             value: definition.in_units(&self.0.setting(definition.name).unwrap_or_default()),
             unit: definition.unit(),
-            category: if definition.name.starts_with("braid.") { "Customized Options" } else { "Ungrouped" },
+            category: category(definition.name),
             description: definition.description,
-            context: if matches!(definition.domain, Domain::Fixed) { "internal" } else { "user" },
-            value_type: type_of(definition.domain),
+            context: if definition.is_fixed() { "internal" } else { "user" },
+            value_type: definition.value_type(),
+            bounds: definition.bounds(),
+            enum_values: definition.enum_values(),
             source: if is_set { "session" } else { "default" },
-            boot_value: Some(definition.in_units(definition.default)),
-            reset_value: Some(definition.in_units(definition.default)),
+            boot_value: Some(definition.in_units(&default)),
+            reset_value: Some(definition.in_units(&default)),
         }
     }
 }
@@ -168,15 +171,5 @@ fn advisory_target(key: AdvisoryKey) -> LockTarget {
         AdvisoryKey::Pair(first, second) => {
             LockTarget::Advisory { upper: first.cast_unsigned(), lower: second.cast_unsigned(), is_pair: true }
         }
-    }
-}
-
-fn type_of(domain: Domain) -> &'static str {
-    match domain {
-        Domain::Boolean => "bool",
-        Domain::OneOf(_) | Domain::ScanPolicy => "enum",
-        Domain::Integer(..) | Domain::Memory(..) | Domain::Milliseconds | Domain::MillisecondsOrNone => "integer",
-        Domain::Real(..) => "real",
-        Domain::Fixed | Domain::Text | Domain::Names | Domain::Bytes | Domain::Zone | Domain::DateStyle => "string",
     }
 }

@@ -36,8 +36,12 @@ pub(crate) enum Report {
 /// The values a setting takes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Domain {
-    /// Cannot be set.
+    /// A text that cannot be set.
     Fixed,
+    /// A number that cannot be set.
+    FixedNumber,
+    /// `on` or `off`, which cannot be set.
+    FixedBoolean,
     /// Anything.
     Text,
     /// A list of names, each folded to lower case unless it is quoted.
@@ -72,12 +76,59 @@ impl Definition {
         EngineError::new(SqlState::CannotChangeNow, format!("parameter \"{}\" cannot be changed", self.name))
     }
 
+    /// Whether no session sets it.
+    pub fn is_fixed(&self) -> bool {
+        matches!(self.domain, Domain::Fixed | Domain::FixedNumber | Domain::FixedBoolean)
+    }
+
     /// The unit of the setting in `pg_settings`, if it has one.
     pub fn unit(&self) -> Option<&'static str> {
         match self.domain {
             Domain::Memory(1, _) => Some("kB"),
             Domain::Memory(..) => Some("8kB"),
             Domain::Milliseconds | Domain::MillisecondsOrNone => Some("ms"),
+            _ => None,
+        }
+    }
+
+    /// The least and the most number in `pg_settings`.
+    pub fn bounds(&self) -> Option<(String, String)> {
+        let numbers = |least: i64, most: i64| Some((least.to_string(), most.to_string()));
+        match self.domain {
+            Domain::FixedNumber => Some((self.default.to_owned(), self.default.to_owned())),
+            Domain::Integer(least, most) => numbers(least, most),
+            Domain::Memory(_, [least, most]) => numbers(least, most),
+            Domain::Milliseconds => numbers(0, i32::MAX.into()),
+            Domain::MillisecondsOrNone => numbers(-1, i32::MAX.into()),
+            Domain::Real(least, most) => Some((real_bound(least), real_bound(most))),
+            _ => None,
+        }
+    }
+
+    /// The type of the setting in `pg_settings`.
+    pub fn value_type(&self) -> &'static str {
+        match self.domain {
+            Domain::Boolean | Domain::FixedBoolean => "bool",
+            // PostgreSQL has names of encodings and of access methods as texts.
+            Domain::OneOf(_)
+                if ["client_encoding", "default_table_access_method", "default_tablespace"].contains(&self.name) =>
+            {
+                "string"
+            }
+            Domain::OneOf(values) if values.iter().all(|value| ["on", "off"].contains(value)) => "bool",
+            Domain::OneOf(_) | Domain::ScanPolicy => "enum",
+            Domain::Integer(..) | Domain::Memory(..) | Domain::FixedNumber => "integer",
+            Domain::Milliseconds | Domain::MillisecondsOrNone => "integer",
+            Domain::Real(..) => "real",
+            Domain::Fixed | Domain::Text | Domain::Names | Domain::Bytes | Domain::Zone | Domain::DateStyle => "string",
+        }
+    }
+
+    /// The values of an `enum` in `pg_settings`.
+    pub fn enum_values(&self) -> Option<Vec<&'static str>> {
+        match self.domain {
+            Domain::ScanPolicy => Some(vec!["normal", "attach", "elevator", "relevance"]),
+            Domain::OneOf(values) if self.value_type() == "enum" => Some(values.to_vec()),
             _ => None,
         }
     }
@@ -107,7 +158,7 @@ impl Definition {
             EngineError::new(SqlState::InvalidParameterValue, message)
         };
         match self.domain {
-            Domain::Fixed => Err(self.cannot_be_changed()),
+            Domain::Fixed | Domain::FixedNumber | Domain::FixedBoolean => Err(self.cannot_be_changed()),
             Domain::Text => Ok(value.to_owned()),
             Domain::Names if names_of_list(value).is_some() => Ok(value.to_owned()),
             Domain::Names => Err(invalid().with_detail("List syntax is invalid.")),
@@ -169,6 +220,10 @@ impl Definition {
             Domain::Zone => TimeZone::of_setting(value).map(|(_, name)| name).ok_or_else(invalid),
             Domain::DateStyle => match date_order(trimmed) {
                 Some("MDY") => Ok("ISO, MDY".to_owned()),
+                Some(style @ ("Postgres" | "SQL" | "German")) => {
+                    Err(EngineError::unsupported(format!("the style {style} of DateStyle is not supported"))
+                        .with_hint("Only the ISO style is supported."))
+                }
                 Some(order) => {
                     Err(EngineError::unsupported(format!("the order {order} of DateStyle is not supported"))
                         .with_hint("Dates are read with the month first; write them as year-month-day."))
@@ -181,6 +236,15 @@ impl Definition {
                 .map(|policy| policy.to_string())
                 .map_err(|_| invalid().with_hint("Available values: normal, attach, elevator, relevance.")),
         }
+    }
+}
+
+/// A bound as PostgreSQL shows it: six digits.
+fn real_bound(bound: f64) -> String {
+    match bound {
+        f64::MAX => "1.79769e+308".to_owned(),
+        1_000_000.0 => "1e+06".to_owned(),
+        bound => bound.to_string(),
     }
 }
 
@@ -237,19 +301,22 @@ fn canonical_milliseconds(ms: u64) -> String {
     }
 }
 
-/// The order in `ISO` with `DMY`, `MDY` or `YMD`, in any order and case.
+/// The order in `ISO` with `DMY`, `MDY` or `YMD`, in any order and case, or another style of PostgreSQL.
 fn date_order(style: &str) -> Option<&'static str> {
-    let mut order = "MDY";
+    let (mut order, mut other) = ("MDY", None);
     for word in style.split(',').map(str::trim) {
         match word.to_ascii_uppercase().as_str() {
-            "ISO" => {}
+            "ISO" | "DEFAULT" => {}
+            "POSTGRES" => other = Some("Postgres"),
+            "SQL" => other = Some("SQL"),
+            "GERMAN" => other = Some("German"),
             "MDY" | "US" | "NONEUROPEAN" => order = "MDY",
             "DMY" | "EURO" | "EUROPEAN" => order = "DMY",
             "YMD" => order = "YMD",
             _ => return None,
         }
     }
-    Some(order)
+    Some(other.unwrap_or(order))
 }
 
 #[cfg(test)]
@@ -292,7 +359,9 @@ mod tests {
     fn what_cannot_be_honoured_is_refused() {
         for (name, value, sqlstate) in [
             ("client_encoding", "LATIN1", "22023"),
-            ("DateStyle", "German", "22023"),
+            ("DateStyle", "German", "0A000"),
+            ("DateStyle", "sql, dmy", "0A000"),
+            ("DateStyle", "French", "22023"),
             ("DateStyle", "ISO, DMY", "0A000"),
             ("DateStyle", "ymd", "0A000"),
             ("TimeZone", "Mars/Base", "22023"),

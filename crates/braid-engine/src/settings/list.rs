@@ -7,7 +7,7 @@ use crate::{EngineError, SqlState};
 /// The version of PostgreSQL whose behaviour is followed, and whose number is shown to clients.
 const SERVER_VERSION: &str = concat!("15.0 (Braid ", env!("CARGO_PKG_VERSION"), ")");
 
-const ISOLATION_LEVELS: [&str; 4] = ["read uncommitted", "read committed", "repeatable read", "serializable"];
+const ISOLATION_LEVELS: [&str; 4] = ["serializable", "repeatable read", "read committed", "read uncommitted"];
 
 const fn setting(
     name: &'static str,
@@ -36,6 +36,7 @@ pub(crate) fn listed_definitions() -> impl Iterator<Item = &'static Definition> 
 pub(crate) const DEFINITIONS: &[Definition] = &[
     setting("application_name", "", Domain::Text, Reported, "The application's name, for logs."),
     setting("array_nulls", "on", Domain::OneOf(&["on"]), Silent, "Whether NULL in the text of an array is a null."),
+    setting("autovacuum_max_workers", "1", Domain::FixedNumber, Silent, "Number of tasks that compact tables."),
     setting(
         "backslash_quote",
         "safe_encoding",
@@ -43,7 +44,7 @@ pub(crate) const DEFINITIONS: &[Definition] = &[
         Silent,
         "Whether \\' is a quote in strings with escapes; it always is, as the encoding is safe.",
     ),
-    setting("block_size", "8192", Domain::Fixed, Silent, "Size of a block of PostgreSQL. Braid has none."),
+    setting("block_size", "8192", Domain::FixedNumber, Silent, "Size of a block of PostgreSQL. Braid has none."),
     setting(
         "braid.accept_unenforced_constraints",
         "off",
@@ -130,11 +131,12 @@ pub(crate) const DEFINITIONS: &[Definition] = &[
         Silent,
         "Lowest severity of the messages that are sent to the client.",
     ),
-    planner("constraint_exclusion", "partition", Domain::OneOf(&["on", "off", "partition"])),
+    planner("constraint_exclusion", "partition", Domain::OneOf(&["partition", "on", "off"])),
     planner("cpu_index_tuple_cost", "0.005", Domain::Real(0.0, f64::MAX)),
     planner("cpu_operator_cost", "0.0025", Domain::Real(0.0, f64::MAX)),
     planner("cpu_tuple_cost", "0.01", Domain::Real(0.0, f64::MAX)),
     planner("cursor_tuple_fraction", "0.1", Domain::Real(0.0, 1.0)),
+    setting("data_directory", "", Domain::Fixed, Silent, "The server's data directory."),
     setting("DateStyle", "ISO, MDY", Domain::DateStyle, Reported, "Format of dates."),
     planner("default_statistics_target", "100", Domain::Integer(1, 10_000)),
     setting(
@@ -203,7 +205,7 @@ pub(crate) const DEFINITIONS: &[Definition] = &[
         Silent,
         "Digits of floats. Floats are always shown as the shortest text that reads back as the same value.",
     ),
-    planner("from_collapse_limit", "8", Domain::Integer(0, i32::MAX as i64)),
+    planner("from_collapse_limit", "8", Domain::Integer(1, i32::MAX as i64)),
     planner("geqo", "on", Domain::Boolean),
     planner("geqo_effort", "5", Domain::Integer(1, 10)),
     planner("geqo_threshold", "12", Domain::Integer(2, i32::MAX as i64)),
@@ -215,15 +217,15 @@ pub(crate) const DEFINITIONS: &[Definition] = &[
         Silent,
         "Time in milliseconds that a session may idle in a transaction block; 0 means no limit.",
     ),
-    setting("in_hot_standby", "off", Domain::Fixed, Reported, "Whether the server is a standby."),
-    setting("integer_datetimes", "on", Domain::Fixed, Reported, "Whether timestamps are stored as integers."),
+    setting("in_hot_standby", "off", Domain::FixedBoolean, Reported, "Whether the server is a standby."),
+    setting("integer_datetimes", "on", Domain::FixedBoolean, Reported, "Whether timestamps are stored as integers."),
     setting("IntervalStyle", "postgres", Domain::OneOf(&["postgres"]), Reported, "Format of intervals."),
     setting("is_superuser", "on", Domain::Fixed, Reported, "Whether the current role is a superuser."),
     planner("jit", "off", Domain::Boolean),
     planner("jit_above_cost", "100000", Domain::Real(-1.0, f64::MAX)),
     planner("jit_inline_above_cost", "500000", Domain::Real(-1.0, f64::MAX)),
     planner("jit_optimize_above_cost", "500000", Domain::Real(-1.0, f64::MAX)),
-    planner("join_collapse_limit", "8", Domain::Integer(0, i32::MAX as i64)),
+    planner("join_collapse_limit", "8", Domain::Integer(1, i32::MAX as i64)),
     setting("lc_collate", "C", Domain::Fixed, Silent, "Collation. Strings compare by their bytes."),
     setting("lc_ctype", "C.UTF-8", Domain::Fixed, Silent, "Character classes."),
     setting(
@@ -253,12 +255,23 @@ pub(crate) const DEFINITIONS: &[Definition] = &[
     planner("logical_decoding_work_mem", "64MB", Domain::Memory(1, [64, i32::MAX as i64])),
     planner("maintenance_io_concurrency", "10", Domain::Integer(0, 1000)),
     planner("maintenance_work_mem", "64MB", Domain::Memory(1, [1024, i32::MAX as i64])),
-    setting("max_function_args", "100", Domain::Fixed, Silent, "Maximum number of arguments of a function."),
-    setting("max_identifier_length", "63", Domain::Fixed, Silent, "Maximum length of a name in bytes."),
-    setting("max_index_keys", "32", Domain::Fixed, Silent, "Maximum number of columns of an index."),
+    setting("max_connections", "2000", Domain::FixedNumber, Silent, "Maximum number of connected clients."),
+    setting("max_function_args", "100", Domain::FixedNumber, Silent, "Maximum number of arguments of a function."),
+    setting("max_identifier_length", "63", Domain::FixedNumber, Silent, "Maximum length of a name in bytes."),
+    setting("max_index_keys", "32", Domain::FixedNumber, Silent, "Maximum number of columns of an index."),
     planner("max_parallel_maintenance_workers", "2", Domain::Integer(0, 1024)),
     planner("max_parallel_workers", "8", Domain::Integer(0, 1024)),
     planner("max_parallel_workers_per_gather", "2", Domain::Integer(0, 1024)),
+    setting(
+        "max_prepared_transactions",
+        "0",
+        Domain::FixedNumber,
+        Silent,
+        "Maximum number of prepared transactions, which there are none of.",
+    ),
+    setting("max_replication_slots", "0", Domain::FixedNumber, Silent, "Maximum number of replication slots."),
+    setting("max_wal_senders", "0", Domain::FixedNumber, Silent, "Maximum number of standbys."),
+    setting("max_worker_processes", "0", Domain::FixedNumber, Silent, "Maximum number of worker processes."),
     planner("min_parallel_index_scan_size", "512kB", Domain::Memory(8, [0, 715_827_882])),
     planner("min_parallel_table_scan_size", "8MB", Domain::Memory(8, [0, 715_827_882])),
     planner("parallel_leader_participation", "on", Domain::Boolean),
@@ -283,7 +296,7 @@ pub(crate) const DEFINITIONS: &[Definition] = &[
     setting(
         "server_version_num",
         "150000",
-        Domain::Fixed,
+        Domain::FixedNumber,
         Silent,
         "The version of PostgreSQL that Braid follows, as a number.",
     ),
@@ -319,6 +332,13 @@ pub(crate) const DEFINITIONS: &[Definition] = &[
     ),
     planner("temp_buffers", "8MB", Domain::Memory(8, [100, 1_073_741_823])),
     setting("TimeZone", "UTC", Domain::Zone, Reported, "The session's time zone."),
+    setting(
+        "track_activity_query_size",
+        "1024",
+        Domain::FixedNumber,
+        Silent,
+        "Bytes of a statement that pg_stat_activity shows.",
+    ),
     setting(
         "transaction_deferrable",
         "off",
@@ -415,7 +435,7 @@ mod tests {
     fn the_list_is_sorted_and_its_defaults_are_canonical() {
         assert!(DEFINITIONS.is_sorted_by_key(|definition| definition.name.to_ascii_lowercase()));
         for definition in DEFINITIONS {
-            if !matches!(definition.domain, Domain::Fixed) && !definition.default.is_empty() {
+            if !definition.is_fixed() && !definition.default.is_empty() {
                 assert_eq!(definition.canonical(definition.default).unwrap(), definition.default);
             }
         }

@@ -7,15 +7,18 @@
 //! | module | contents |
 //! |---|---|
 //! | [`list`] | all settings |
+//! | [`categories`] | the groups of `pg_settings` |
 //! | [`definition`] | one setting: name, default, allowed values |
 //! | [`values`] | a session's values, and the effect of transaction blocks on them |
 //! | [`shown`] | what SHOW prints |
 
+mod categories;
 mod definition;
 mod list;
 mod shown;
 mod values;
 
+pub(crate) use categories::category;
 pub(crate) use definition::{Definition, Domain, Report};
 pub(crate) use list::{DEFINITIONS, SettingName, definition, listed_definitions, setting_name, unknown_setting};
 pub(crate) use shown::{Identity, ProvidedValues};

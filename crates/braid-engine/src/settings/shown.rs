@@ -6,7 +6,7 @@ use braid_buffer::ScanPolicy;
 use super::{Definition, SettingName, SettingValues, setting_name};
 
 /// The values of settings that the session has not set and the database provides.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct ProvidedValues {
     /// `braid.scan_policy`
     pub scan_policy: ScanPolicy,
@@ -14,6 +14,10 @@ pub(crate) struct ProvidedValues {
     pub query_memory: ByteSize,
     /// `braid.target_partitions`
     pub target_partitions: usize,
+    /// `data_directory`
+    pub data_directory: String,
+    /// `max_connections`
+    pub connections_max: usize,
 }
 
 /// The names of a session's roles, for SHOW and for functions.
@@ -52,12 +56,23 @@ impl SettingValues {
         }
         let default = |setting: &str| self.get(setting).unwrap_or(definition.default).to_owned();
         match definition.name {
-            "braid.scan_policy" => provided.scan_policy.to_string(),
-            "braid.query_memory" => provided.query_memory.to_string(),
-            "braid.target_partitions" => provided.target_partitions.to_string(),
             "transaction_deferrable" => default("default_transaction_deferrable"),
             "transaction_isolation" => default("default_transaction_isolation"),
             "transaction_read_only" => default("default_transaction_read_only"),
+            _ => provided.default_of(definition),
+        }
+    }
+}
+
+impl ProvidedValues {
+    /// The value that a setting has as long as no session sets it.
+    pub fn default_of(&self, definition: &Definition) -> String {
+        match definition.name {
+            "braid.scan_policy" => self.scan_policy.to_string(),
+            "braid.query_memory" => self.query_memory.to_string(),
+            "braid.target_partitions" => self.target_partitions.to_string(),
+            "data_directory" => self.data_directory.clone(),
+            "max_connections" => self.connections_max.to_string(),
             _ => definition.default.to_owned(),
         }
     }

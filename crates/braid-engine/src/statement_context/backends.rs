@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use braid_catalog::Session;
+use braid_catalog::object_ids::table_of_object_id;
 use braid_catalog::privileges::Roles;
 use braid_sql::SqlError;
-use braid_sql::functions::backends::Backends;
+use braid_sql::functions::backends::{Backends, Upkeep};
 use braid_storage::{OtherWaits, RoleId};
 
 use super::{Shared, StatementContext};
@@ -109,6 +110,14 @@ impl Backends for StatementContext {
         all.into_iter().collect()
     }
 
+    fn transaction_counts(&self) -> (i64, i64) {
+        self.database().transaction_counts()
+    }
+
+    fn upkeep(&self, relation: u32) -> Upkeep {
+        table_of_object_id(relation).map(|table| self.database().upkeep_traces().of(table)).unwrap_or_default()
+    }
+
     fn started_us(&self) -> i64 {
         self.database().started_us()
     }
@@ -145,6 +154,7 @@ impl ActiveSession for Shared {
             role_name: self.login.name.clone(),
             application_name,
             client_port: self.activity.client_port(),
+            encryption: self.activity.encryption().cloned(),
             started_us: self.started_us,
             transaction_started_us: transaction_us,
             query_started_us,

@@ -21,7 +21,7 @@ impl StatementContext {
         if let Some((id, (sequence, scope))) = found {
             return Ok((id, sequence, scope));
         }
-        let views = self.database().system_views().iter().map(|view| view.name().to_owned()).collect();
+        let views = self.database().view_names().clone();
         let (catalog, roles, path) = (self.snapshot(), Vec::new(), self.search_path());
         Err(match (CatalogNames { catalog, roles, views, path }).relation(relation) {
             Some((_, name)) => SqlError::new(SqlState::WrongObjectType, format!("\"{name}\" is not a sequence")),

@@ -41,7 +41,14 @@ impl StatementContext {
             scan_policy: self.database().buffer().policy(),
             query_memory: config.query_memory,
             target_partitions: config.target_partitions,
+            data_directory: config.data_dir.display().to_string(),
+            connections_max: config.connections_max,
         }
+    }
+
+    /// The value that a setting has as long as the session does not set it.
+    pub fn default_of(&self, definition: &Definition) -> String {
+        self.provided_values().default_of(definition)
     }
 
     /// Sets one setting; `None` for its default.
@@ -127,7 +134,7 @@ impl StatementContext {
     fn reset(&self, definition: &'static Definition) -> Result<(), EngineError> {
         match definition.domain {
             _ if definition.name == "session_authorization" => return self.authorize_session(None, Scope::Session),
-            Domain::Fixed => return Err(definition.cannot_be_changed()),
+            _ if definition.is_fixed() => return Err(definition.cannot_be_changed()),
             Domain::ScanPolicy => self.database().buffer().set_policy(self.database().config().policy),
             _ => self.change_settings(|settings| settings.reset(definition.name)),
         }

@@ -277,6 +277,7 @@ impl StatementContext {
 
     /// What the end of a transaction does beside its changes: what it tells others, and its locks.
     pub fn end_transaction(&self, is_committed: bool) {
+        self.database().count_transaction(is_committed);
         match is_committed {
             true => self.notifications().commit(),
             false => self.notifications().roll_back(),

@@ -43,6 +43,9 @@ pub(crate) struct DatabaseOptions {
     /// How scans share reads: relevance, elevator, attach or normal (no sharing) [default: relevance].
     #[arg(long, value_name = "POLICY")]
     scan_policy: Option<ScanPolicy>,
+    /// How many clients the server connects, if it is one.
+    #[arg(skip)]
+    pub(crate) connections_max: Option<usize>,
 }
 
 fn parse_backend(text: &str) -> Result<Backend, String> {
@@ -68,6 +71,7 @@ impl DatabaseOptions {
         config.query_memory = self.query_memory.unwrap_or(config.query_memory);
         config.total_memory = self.total_memory.unwrap_or(config.total_memory);
         config.temporary_files = self.temporary_files.or(config.temporary_files);
+        config.connections_max = self.connections_max.unwrap_or(config.connections_max);
         config.policy = self.scan_policy.unwrap_or(config.policy);
         config.device.backend = self.device;
         config.device.direct = !self.cached;

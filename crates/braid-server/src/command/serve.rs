@@ -46,7 +46,7 @@ pub(crate) struct Options {
 }
 
 /// Runs the command.
-pub(crate) async fn run(options: Options) -> Result<(), CommandError> {
+pub(crate) async fn run(mut options: Options) -> Result<(), CommandError> {
     let server_options = ServerOptions {
         listen: options.listen,
         password: options.password.read()?,
@@ -61,6 +61,7 @@ pub(crate) async fn run(options: Options) -> Result<(), CommandError> {
         give_back_memory: Some(allocator::give_back),
     };
     let limit = process_limits::raise_descriptors();
+    options.database.connections_max = Some(options.max_connections);
     let database = options.database.open(&options.data.data).await?;
     if let Some(limit) = limit {
         let data_files = database.store().snapshot().data_file_count();

@@ -2,10 +2,23 @@
 
 use std::sync::Arc;
 
-use super::{Call, Implementations};
+use super::{Call, DATABASE_ID, Implementations};
 use crate::pg_catalog::TypeId;
 use crate::values::ArrayValue;
 use crate::{SqlError, SqlState, Value};
+
+/// How often a table was analyzed and vacuumed, and when last, in microseconds since 1970-01-01 UTC.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Upkeep {
+    /// Times that it was analyzed.
+    pub analyze_count: i64,
+    /// The last one.
+    pub last_analyze_us: Option<i64>,
+    /// Times that it was vacuumed.
+    pub vacuum_count: i64,
+    /// The last one.
+    pub last_vacuum_us: Option<i64>,
+}
 
 /// The sessions of the server, by their numbers.
 pub trait Backends: std::fmt::Debug + Send + Sync {
@@ -21,6 +34,10 @@ pub trait Backends: std::fmt::Debug + Send + Sync {
     fn terminate(&self, session: i32) -> Result<bool, SqlError>;
     /// The sessions that a session waits for, each once.
     fn blocking(&self, session: i32) -> Vec<i32>;
+    /// How many transactions were committed since the server started, and how many rolled back.
+    fn transaction_counts(&self) -> (i64, i64);
+    /// What was done to a table since the server started.
+    fn upkeep(&self, relation: u32) -> Upkeep;
     /// When the server started, in microseconds since 1970-01-01 UTC.
     fn started_us(&self) -> i64;
 }
@@ -34,6 +51,12 @@ pub const FUNCTIONS: Implementations = &[
         Ok(Value::Array(ArrayValue::of(TypeId::INT4, blocking.collect()).into()))
     }),
     ("pg_postmaster_start_time", |_, call| Ok(Value::TimestampTz(known(call)?.started_us()))),
+    ("pg_stat_get_db_xact_commit", |arguments, call| Ok(Value::Int8(transactions(arguments, call).0))),
+    ("pg_stat_get_db_xact_rollback", |arguments, call| Ok(Value::Int8(transactions(arguments, call).1))),
+    ("pg_stat_get_analyze_count", |arguments, call| Ok(Value::Int8(upkeep(arguments, call).analyze_count))),
+    ("pg_stat_get_vacuum_count", |arguments, call| Ok(Value::Int8(upkeep(arguments, call).vacuum_count))),
+    ("pg_stat_get_last_analyze_time", |arguments, call| Ok(time(upkeep(arguments, call).last_analyze_us))),
+    ("pg_stat_get_last_vacuum_time", |arguments, call| Ok(time(upkeep(arguments, call).last_vacuum_us))),
     // The configuration is read once.
     ("pg_conf_load_time", |_, call| Ok(Value::TimestampTz(known(call)?.started_us()))),
 ];
@@ -46,6 +69,23 @@ fn terminate(arguments: &[Value], call: &Call<'_>) -> Result<Value, SqlError> {
         _ => Err(SqlError::unsupported("pg_terminate_backend does not wait for the end of the session")
             .with_hint("Leave the timeout out.")),
     }
+}
+
+/// The transactions of a database. Without a server there were none.
+fn transactions(arguments: &[Value], call: &Call<'_>) -> (i64, i64) {
+    match call.session.backends().filter(|_| arguments[0].as_oid() == DATABASE_ID) {
+        Some(backends) => backends.transaction_counts(),
+        None => (0, 0),
+    }
+}
+
+/// What was done to the table of an argument. Without a server nothing was.
+fn upkeep(arguments: &[Value], call: &Call<'_>) -> Upkeep {
+    call.session.backends().map(|backends| backends.upkeep(arguments[0].as_oid())).unwrap_or_default()
+}
+
+fn time(us: Option<i64>) -> Value {
+    us.map_or(Value::Null, Value::TimestampTz)
 }
 
 fn known(call: &Call<'_>) -> Result<Arc<dyn Backends>, SqlError> {

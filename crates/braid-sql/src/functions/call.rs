@@ -201,6 +201,10 @@ pub trait ObjectNames: fmt::Debug + Send + Sync {
     }
     /// Whether a relation has a column of this name.
     fn has_column(&self, relation: u32, name: &str) -> bool;
+    /// Whether a relation that is no table and no view of users has a column of this number, or a table a system column.
+    fn has_other_number(&self, _relation: u32, _number: i16) -> bool {
+        false
+    }
     /// What a role, or with 0 every role, may do with an object; `None` if there is no such object.
     fn held(&self, _role: u32, _object: PrivilegedObject<'_>) -> Option<HeldPrivileges> {
         None

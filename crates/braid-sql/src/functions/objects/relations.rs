@@ -39,6 +39,10 @@ pub const FUNCTIONS: Implementations = &[
         let missing = ("role", SqlState::UndefinedObject);
         numbered(arguments[0].as_text(), missing, |name| Ok(objects(call)?.role_id(name)))
     }),
+    ("to_regrole", |arguments, call| {
+        let name = only_part(arguments[0].as_text())?;
+        Ok(objects(call)?.role_id(&name).map_or(Value::Null, Value::Oid))
+    }),
     ("regroleout", |arguments, call| {
         let number = arguments[0].as_oid();
         shown(number, objects(call)?.role(number))
