@@ -92,8 +92,6 @@ ANALYZE shop."order";
 
 # Templates that the server does not answer, and why. A name has # in place of the version's directory.
 REFUSED = {
-    "utils/driver/psycopg3/connection.py _initialize 3": "pg_stat_gssapi; pgAdmin goes on without it",
-    "tools/debugger/__init__.py validate_debug 1": "no setting shared_preload_libraries; the debugger of PL/pgSQL",
     "servers/sql/#/stats.sql": "a cast of inet to text",
     "replica_nodes/sql/#/nodes.sql": "host(inet)",
     "replica_nodes/sql/#/properties.sql": "host(inet)",

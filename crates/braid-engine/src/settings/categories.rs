@@ -7,6 +7,7 @@ const CATEGORIES: &[(&str, &[&str])] = &[
         "Client Connection Defaults / Locale and Formatting",
         &["DateStyle", "IntervalStyle", "TimeZone", "client_encoding", "extra_float_digits"],
     ),
+    ("Client Connection Defaults / Shared Library Preloading", &["shared_preload_libraries"]),
     (
         "Client Connection Defaults / Statement Behavior",
         &[

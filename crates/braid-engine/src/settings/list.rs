@@ -309,6 +309,13 @@ pub(crate) const DEFINITIONS: &[Definition] = &[
         "Whether triggers and rules of replicas apply; foreign keys are always checked.",
     ),
     setting(
+        "shared_preload_libraries",
+        "",
+        Domain::Fixed,
+        Silent,
+        "Libraries that are loaded at start; there are none.",
+    ),
+    setting(
         "standard_conforming_strings",
         "on",
         Domain::OneOf(&["on"]),

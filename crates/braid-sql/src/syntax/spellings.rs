@@ -6,7 +6,7 @@
 //! | `FROM ONLY t`, where no table inherits from another | `FROM t` |
 //! | `ORDER BY a USING <`, `USING >` | `ORDER BY a ASC`, `DESC` |
 //!
-//! A query begins at the start of a statement, behind a parenthesis, and behind UNION, INTERSECT, EXCEPT and their ALL or DISTINCT. TABLE is
+//! A query begins at the start of a statement, behind a parenthesis, behind the first AS of a statement that begins with CREATE, and behind UNION, INTERSECT, EXCEPT and their ALL or DISTINCT. TABLE is
 //! reserved, so that it is no name there; in REINDEX it follows options in parentheses. USING before one of these operators stands in ORDER BY only.
 
 use sqlparser::keywords::Keyword;
@@ -29,6 +29,9 @@ pub(super) fn spelt_out(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     let mut read: Vec<TokenWithSpan> = Vec::with_capacity(tokens.len() + 2);
     let mut last: Option<usize> = None;
     let mut is_reindex = false;
+    // Behind the first AS of CREATE TABLE and CREATE VIEW a query begins; behind others a name stands.
+    let mut awaits_query = false;
+    let mut is_behind_as = false;
     for token in tokens {
         if matches!(token.token, Token::Whitespace(_)) {
             read.push(token);
@@ -37,11 +40,16 @@ pub(super) fn spelt_out(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
         let before = last.map(|at| &read[at].token);
         if before.is_none_or(|before| *before == Token::SemiColon) {
             is_reindex = matches!(&token.token, Token::Word(word) if word.value.eq_ignore_ascii_case("reindex"));
+            awaits_query = is_keyword(&token.token, Keyword::CREATE);
         }
         if is_keyword(&token.token, Keyword::ONLY) && before.is_some_and(begins_item) {
             continue;
         }
-        if is_keyword(&token.token, Keyword::TABLE) && !is_reindex && before.is_none_or(begins_query) {
+        let begins_created = std::mem::take(&mut is_behind_as);
+        if is_keyword(&token.token, Keyword::TABLE)
+            && !is_reindex
+            && (begins_created || before.is_none_or(begins_query))
+        {
             let words = [Token::make_keyword("SELECT"), Token::Mul, Token::make_keyword("FROM")];
             read.extend(words.map(|word| TokenWithSpan::new(word, token.span)));
             last = Some(read.len() - 1);
@@ -58,6 +66,7 @@ pub(super) fn spelt_out(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
             read[at].token = Token::make_keyword(direction);
             continue;
         }
+        is_behind_as = is_keyword(&token.token, Keyword::AS) && std::mem::take(&mut awaits_query);
         last = Some(read.len());
         read.push(token);
     }
@@ -93,6 +102,8 @@ mod tests {
             ("SELECT 1 AS table", "SELECT 1 AS table"),
             ("SELECT 1 AS \"table\"", "SELECT 1 AS \"table\""),
             ("DROP TABLE t", "DROP TABLE t"),
+            ("CREATE TABLE t AS TABLE u", "CREATE TABLE t AS SELECT * FROM u"),
+            ("CREATE VIEW v AS SELECT 1 AS table", "CREATE VIEW v AS SELECT 1 AS table"),
         ] {
             assert_eq!(read(text).as_deref(), Ok(expected), "{text}");
         }

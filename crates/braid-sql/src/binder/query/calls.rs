@@ -153,7 +153,7 @@ impl<'a> Binder<'a> {
 
     /// The query that an aggregate belongs to: the innermost whose columns it reads, and the clause of it.
     fn query_of(&self, read: &[&Expression]) -> Result<(&'a Scope<'a>, Clause), SqlError> {
-        if self.clause == Clause::ExecuteArgument {
+        if matches!(self.clause, Clause::ExecuteArgument | Clause::Default) {
             self.clause.check_aggregate()?;
         }
         let none = || SqlError::unsupported("aggregate functions are not supported outside of queries");
@@ -257,7 +257,7 @@ impl<'a> Binder<'a> {
         if !is_aggregate && written.filter.is_some() {
             return refuse("FILTER is not implemented for non-aggregate window functions");
         }
-        if self.clause == Clause::ExecuteArgument {
+        if matches!(self.clause, Clause::ExecuteArgument | Clause::Default) {
             self.clause.check_window().map_err(|error| self.places.mark(error, place))?;
         }
         let Some(scope) = self.scope else {
