@@ -12,8 +12,8 @@ use braid_sql::functions::SessionFacts;
 use braid_sql::syntax::{is_named_only, spelled_out};
 use braid_storage::{ColumnDef, KeyKind, NewTable, StoreError, check_column_name};
 use sqlparser::ast::{
-    CheckConstraint, ColumnDef as SqlColumn, ColumnOption, CreateTable, CreateTableOptions, Expr, GeneratedAs, Ident,
-    TableConstraint,
+    BinaryOperator, CheckConstraint, ColumnDef as SqlColumn, ColumnOption, CreateTable, CreateTableOptions, Expr,
+    GeneratedAs, Ident, TableConstraint, UnaryOperator,
 };
 
 use super::foreign_keys::WrittenForeignKey;
@@ -208,7 +208,27 @@ pub(crate) fn default_text(expr: &Expr, session: &dyn SessionFacts) -> Result<St
         spelled = with_sequence_ids(spelled, &*names);
         with_type_numbers(&mut spelled, &*names);
     }
-    Ok(spelled.to_string())
+    // It is shown as CREATE TABLE reads it again.
+    Ok(if needs_parentheses(&spelled) { format!("({spelled})") } else { spelled.to_string() })
+}
+
+/// Whether an expression has an operator outside of parentheses that DEFAULT of CREATE TABLE does not take there.
+fn needs_parentheses(expr: &Expr) -> bool {
+    match expr {
+        Expr::BinaryOp { op: BinaryOperator::And | BinaryOperator::Or, .. } => true,
+        Expr::UnaryOp { op: UnaryOperator::Not, .. } => true,
+        Expr::BinaryOp { left, right, .. } => needs_parentheses(left) || needs_parentheses(right),
+        Expr::IsDistinctFrom(left, right) | Expr::IsNotDistinctFrom(left, right) => {
+            needs_parentheses(left) || needs_parentheses(right)
+        }
+        Expr::UnaryOp { expr, .. } => needs_parentheses(expr),
+        Expr::InList { .. } | Expr::Between { .. } | Expr::AnyOp { .. } | Expr::AllOp { .. } => true,
+        Expr::Like { .. } | Expr::ILike { .. } | Expr::SimilarTo { .. } | Expr::AtTimeZone { .. } => true,
+        Expr::IsNull(_) | Expr::IsNotNull(_) | Expr::IsUnknown(_) | Expr::IsNotUnknown(_) => true,
+        Expr::IsTrue(_) | Expr::IsNotTrue(_) | Expr::IsFalse(_) | Expr::IsNotFalse(_) => true,
+        Expr::IsNormalized { .. } => true,
+        _ => false,
+    }
 }
 
 /// Whether a default is the same as none. On a column of a domain it takes the place of the domain's default.
