@@ -27,6 +27,8 @@ pub(crate) enum Dropped<'a> {
     Contents(&'a [TableId], &'a [String]),
     /// A column of a table, and the generated columns that read it, in the order of the table; with their names.
     Columns(TableId, &'a [(ColumnId, &'a str)]),
+    /// The primary key of a table by its name, and the views that need it.
+    Key(TableId, &'a str, &'a [TableId]),
 }
 
 /// The views that are dropped together with something, but for those that are `gone`. With CASCADE the client is told of them, and of
@@ -61,6 +63,9 @@ pub(crate) fn drop_with(
                 let column = read_column(catalog, *view, table, columns);
                 format!("{} depends on {}", describe(*view), described_column(column, &describe(table)))
             }
+            Dropped::Key(table, key, _) if *on == table => {
+                format!("{} depends on {}", describe(*view), described_key(key, &describe(table)))
+            }
             _ => format!("{} depends on {}", describe(*view), describe(*on)),
         };
         let of_column = |(_, name): &(ColumnId, &str)| match dropped {
@@ -77,6 +82,10 @@ pub(crate) fn drop_with(
                 let column = described_column(column, &describe(table));
                 format!("cannot drop {column} because other objects depend on it")
             }
+            Dropped::Key(table, key, _) => {
+                let key = described_key(key, &describe(table));
+                format!("cannot drop {key} because other objects depend on it")
+            }
             Dropped::Relations(_) | Dropped::Contents(..) | Dropped::Columns(..) => {
                 "cannot drop desired object(s) because other objects depend on them".to_owned()
             }
@@ -87,7 +96,7 @@ pub(crate) fn drop_with(
     }
     let columns = generated.iter().map(|(_, name)| match dropped {
         Dropped::Columns(table, _) => described_column(name, &describe(table)),
-        Dropped::Relations(_) | Dropped::Contents(..) => String::new(),
+        Dropped::Relations(_) | Dropped::Contents(..) | Dropped::Key(..) => String::new(),
     });
     let all =
         contents.iter().cloned().chain(columns).chain(dependents.iter().map(|dependent| describe(dependent.view)));
@@ -115,6 +124,11 @@ fn dependents_of(catalog: &Catalog, dropped: Dropped<'_>) -> Vec<Dependent> {
                 let views = catalog.views_of(table).filter(|view| view.reads_column(table, *column));
                 newest_first(views).into_iter().for_each(|view| find(catalog, view, Some(table), &[], &mut found));
             }
+            &[]
+        }
+        Dropped::Key(table, _, views) => {
+            let views = views.iter().filter_map(|view| catalog.view_by_id(*view));
+            newest_first(views).into_iter().for_each(|view| find(catalog, view, Some(table), &[], &mut found));
             &[]
         }
     };
@@ -154,6 +168,11 @@ fn read_column<'a>(catalog: &Catalog, view: TableId, table: TableId, dropped: &'
 /// A column of a table that is already described, as messages have it.
 fn described_column(column: &str, table: &str) -> String {
     format!("column {} of {table}", quote_identifier(column))
+}
+
+/// A key of a table that is already described, as messages have it.
+fn described_key(key: &str, table: &str) -> String {
+    format!("constraint {} on {table}", quote_identifier(key))
 }
 
 /// A table or view as messages have it.

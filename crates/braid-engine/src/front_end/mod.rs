@@ -15,6 +15,7 @@
 //! | [`statement_tables`] | the tables that a statement has for itself |
 //! | [`view_tables`] | what the names in a view's text mean |
 //! | [`view_query`] | the query of a CREATE VIEW |
+//! | [`view_keys`] | whether the query of a view needs a primary key |
 //! | [`view_sizes`] | how much views add to a query |
 //! | [`assigned_expression`] | expressions of INSERT and DEFAULT |
 //! | [`row_condition`] | conditions of CHECK |
@@ -43,6 +44,7 @@ mod snapshot_tables;
 mod statement_tables;
 mod stored_query;
 mod stored_rows;
+mod view_keys;
 mod view_query;
 mod view_sizes;
 mod view_tables;
@@ -77,8 +79,9 @@ pub(crate) use stored_query::{
     start_insert, start_table, table_columns,
 };
 pub(crate) use stored_rows::stored_rows;
+pub(crate) use view_keys::needs_primary_key;
 pub(crate) use view_query::ViewQuery;
-pub(crate) use view_tables::REFRESHED_SCHEMA;
+pub(crate) use view_tables::query_of_view;
 
 /// Longest text that is bound on the session's thread; longer ones are bound on a planning thread.
 const TEXT_BYTES_MAX: usize = 64 << 10;

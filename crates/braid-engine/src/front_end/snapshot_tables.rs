@@ -53,6 +53,8 @@ pub(super) struct SnapshotTables {
     returned: OnceLock<Arc<KeptTable>>,
     /// What the statement has for itself.
     own: StatementTables,
+    /// A table that is taken for one without a primary key.
+    keyless: Option<TableId>,
 }
 
 impl SnapshotTables {
@@ -64,7 +66,13 @@ impl SnapshotTables {
             found: Arc::default(),
             returned: OnceLock::new(),
             own: StatementTables::default(),
+            keyless: None,
         }
+    }
+
+    /// The same, as if a table had no primary key.
+    pub fn without_key_of(self, table: TableId) -> Self {
+        Self { keyless: Some(table), ..self }
     }
 
     /// The same for a part of a statement with tables of its own, in the snapshot of all its parts.
@@ -101,7 +109,7 @@ impl SnapshotTables {
                 Some(_) => self.note_read(&version.def),
                 None => self.note_found(&version.def)?,
             }
-            return Ok(Some(Arc::new(entry_in(&self.snapshot, &version.def))));
+            return Ok(Some(Arc::new(self.entry(&version.def))));
         }
         if let Some(entry) = computed_tables::entry(self.context.database().system_views(), schema, name)? {
             return Ok(Some(Arc::new(entry)));
@@ -111,6 +119,15 @@ impl SnapshotTables {
                 Err(SqlError::unsupported(format!("the system relation {name} is not supported: {reason}")))
             }
             None => Ok(None),
+        }
+    }
+
+    /// A table as the binder knows tables.
+    pub(super) fn entry(&self, def: &TableDef) -> TableEntry {
+        let entry = entry_in(&self.snapshot, def);
+        match self.keyless == Some(def.id) {
+            true => TableEntry { primary_key: Vec::new(), ..entry },
+            false => entry,
         }
     }
 

@@ -6,16 +6,19 @@ use braid_base::TableId;
 use braid_catalog::column_types::type_of_oid;
 use braid_catalog::functions::expand_calls;
 use braid_sql::input::time_zones::TimeZone;
+use braid_sql::syntax::{SqlDialect, parser_of};
 use braid_sql::tables::{NamedColumn, TableColumn, TableEntry, Tables, View, ViewOrigin};
 use braid_sql::{SqlError, SqlState, SqlType};
 use braid_storage::{Catalog, SourceColumn, SourceRelation, ViewDef, ViewKind, ViewSource};
+use sqlparser::ast::Query;
 
-use super::snapshot_tables::{SnapshotTables, entry_in};
+use super::snapshot_tables::SnapshotTables;
+use crate::EngineError;
 
-/// A schema that no text can name: in it the id of a materialized view means its query, and not its rows.
-pub(crate) const REFRESHED_SCHEMA: &str = "\0refreshed";
+/// A schema that no text can name: in it the id of a view means its query, also of a materialized one.
+pub(super) const REFRESHED_SCHEMA: &str = "\0refreshed";
 
-/// The number of a materialized view that means its query is this and its own.
+/// The number of a view that means its query is this and its own.
 const FIRST_REFRESHED: u64 = 4 << 32;
 
 /// The relations of a view's query.
@@ -31,7 +34,7 @@ impl SnapshotTables {
         let refreshed = table.checked_sub(FIRST_REFRESHED);
         let id = u32::try_from(refreshed.unwrap_or(table)).ok().map(TableId)?;
         let view = self.snapshot().view_by_id(id);
-        let view = view.filter(|view| view.is_materialized() == refreshed.is_some())?.clone();
+        let view = view.filter(|view| refreshed.is_some() || !view.is_materialized())?.clone();
         let zone = view.time_zone.parse().unwrap_or(TimeZone::UTC);
         let (text, zone_name, read_at_us) = (view.text.clone(), view.time_zone.clone(), view.read_at_us);
         let tables = Arc::new(ViewTables { tables: self.clone(), view });
@@ -86,7 +89,7 @@ impl SnapshotTables {
         if let Some(version) = self.snapshot().by_id(id).cloned() {
             check_populated(self.snapshot(), id)?;
             self.note_found(&version.def)?;
-            return Ok(Some(entry_in(self.snapshot(), &version.def)));
+            return Ok(Some(self.entry(&version.def)));
         }
         Ok(self.snapshot().view_by_id(id).map(|view| entry_of_view(self.snapshot(), view)))
     }
@@ -107,13 +110,13 @@ pub(super) fn entry_of_view(catalog: &Catalog, view: &ViewDef) -> TableEntry {
     }
 }
 
-/// A materialized view as its query.
+/// A view as its query.
 pub(super) fn entry_of_refreshed(catalog: &Catalog, view: &ViewDef) -> TableEntry {
     let entry = entry_of_view(catalog, view);
     TableEntry { id: FIRST_REFRESHED + entry.id, ..entry }
 }
 
-/// The materialized view whose query a number means.
+/// The view whose query a number means.
 pub(super) fn refreshed_view(table: u64) -> Option<TableId> {
     table.checked_sub(FIRST_REFRESHED).and_then(|id| u32::try_from(id).ok()).map(TableId)
 }
@@ -128,4 +131,13 @@ pub(super) fn check_populated(catalog: &Catalog, table: TableId) -> Result<(), S
         }
         _ => Ok(()),
     }
+}
+
+/// `SELECT *` from the query of a view, and its text.
+pub(crate) fn query_of_view(view: &ViewDef) -> Result<(String, Query), EngineError> {
+    let text = format!("SELECT * FROM \"{REFRESHED_SCHEMA}\".\"{}\"", view.id.0);
+    let dialect = SqlDialect::for_text(&text);
+    let query = parser_of(&dialect, &text).and_then(|mut parser| parser.parse_query());
+    let query = query.map_err(|error| EngineError::internal(format!("a query of our own does not parse: {error}")))?;
+    Ok((text, *query))
 }

@@ -7,17 +7,15 @@ use std::sync::Arc;
 
 use braid_base::TableId;
 use braid_sql::pg_catalog::key_words::quote_identifier;
-use braid_sql::syntax::{SqlDialect, parser_of};
 use braid_storage::{
     Catalog, ColumnDef, Constraints, NewTable, StoreError, TableAppender, TableDef, ViewDef, ViewKind, WriteSet,
 };
-use sqlparser::ast::Query;
 
 use super::definition::definition;
 use super::drop::{Wanted, found};
 use crate::bound_parameters::BoundParameters;
 use crate::dml::assignment::Assignment;
-use crate::front_end::{self, REFRESHED_SCHEMA, StoredIn, StoredRows, TableOfQuery, ViewQuery};
+use crate::front_end::{self, StoredIn, StoredRows, TableOfQuery, ViewQuery};
 use crate::notices::Notice;
 use crate::statement::{CreateView, RefreshView};
 use crate::statement_context::StatementContext;
@@ -105,7 +103,7 @@ pub(super) async fn refresh(
     }
     let mut appender = context.append(&table.def);
     if refresh.with_data {
-        let stored_in = StoredIn::new(&table.def.columns, Vec::new()).with_rows(query_of(&view)?);
+        let stored_in = StoredIn::new(&table.def.columns, Vec::new()).with_rows(front_end::query_of_view(&view)?.1);
         let rows = front_end::start_insert(context, statement, &stored_in, &BoundParameters::none()).await?;
         appender = filled(context, appender, rows).await?;
     }
@@ -170,14 +168,4 @@ fn put(
         changes.put(ViewDef { id, kind: ViewKind::Materialized { is_populated }, ..view.clone() });
         Ok(())
     })
-}
-
-/// `SELECT *` from the query of a view.
-fn query_of(view: &ViewDef) -> Result<Query, EngineError> {
-    let text = format!("SELECT * FROM \"{REFRESHED_SCHEMA}\".\"{}\"", view.id.0);
-    let dialect = SqlDialect::for_text(&text);
-    let query = parser_of(&dialect, &text).and_then(|mut parser| parser.parse_query());
-    query
-        .map(|query| *query)
-        .map_err(|error| EngineError::internal(format!("a query of our own does not parse: {error}")))
 }

@@ -73,7 +73,11 @@ impl AlteredTable {
             if dropped.kind == KeyKind::Primary {
                 self.def.primary_key.clear();
             }
-            return self.release_key(context, (name, &dropped.columns), behavior);
+            self.release_key(context, (name, &dropped.columns), behavior)?;
+            return match dropped.kind {
+                KeyKind::Primary => self.drop_views_by_key(context, name, behavior),
+                _ => Ok(()),
+            };
         }
         if !self.def.primary_key.is_empty() && name == format!("{}_pkey", self.def.name) {
             return Err(EngineError::unsupported("dropping a primary key is not supported"));

@@ -1,6 +1,8 @@
-//! Columns that views and generated columns read: they are dropped with these or not at all, and keep their types.
+//! Columns that views and generated columns read: they are dropped with these or not at all, and keep their types. So is the primary key that
+//! a view groups by.
 
 use crate::dependents::{Behavior, Dropped, described, drop_with};
+use crate::front_end::needs_primary_key;
 use crate::statement_context::StatementContext;
 use crate::{EngineError, SqlState};
 use braid_base::ColumnId;
@@ -23,6 +25,28 @@ impl AlteredTable {
         let columns: Vec<(ColumnId, &str)> =
             std::iter::once((column, name)).chain(generated.iter().map(|(id, name)| (*id, name.as_str()))).collect();
         let dropped = Dropped::Columns(self.def.id, &columns);
+        let views = drop_with(context, self.catalog(), dropped, &self.dropped_views, behavior)?;
+        self.dropped_views.extend(views);
+        Ok(())
+    }
+
+    /// Lets the views go whose queries need the primary key.
+    ///
+    /// # Errors
+    /// With RESTRICT, if there are some (2BP01).
+    pub(super) fn drop_views_by_key(
+        &mut self,
+        context: &StatementContext,
+        name: &str,
+        behavior: Behavior,
+    ) -> Result<(), EngineError> {
+        let (table, mut views) = (self.def.id, Vec::new());
+        for view in self.catalog().views_of(table) {
+            if needs_primary_key(context, self.catalog(), view, table)? {
+                views.push(view.id);
+            }
+        }
+        let dropped = Dropped::Key(table, name, &views);
         let views = drop_with(context, self.catalog(), dropped, &self.dropped_views, behavior)?;
         self.dropped_views.extend(views);
         Ok(())
