@@ -75,8 +75,8 @@ pub(crate) use row_value::{RowValue, RowsOfValues};
 pub(crate) use session_facts::StatementFacts;
 pub(crate) use statement_tables::StatementTables;
 pub(crate) use stored_query::{
-    DescribedPart, PartQuery, StoredIn, StoredRows, TableOfQuery, describe_part, describe_returning, describe_stored,
-    start_insert, start_table, table_columns,
+    DescribedPart, PartQuery, StoredIn, StoredRows, TableOfQuery, check_insert, describe_part, describe_returning,
+    describe_stored, start_insert, start_table, table_columns,
 };
 pub(crate) use stored_rows::stored_rows;
 pub(crate) use view_keys::needs_primary_key;

@@ -94,17 +94,6 @@ pub(super) async fn plan_returning(
     Ok(planned(context, statement, source, &parameters, Numerics::Wide).await??.permitted()?.returned)
 }
 
-/// A query that is planned and does not run: nobody needs privileges for it.
-pub(super) async fn lowered(
-    context: &StatementContext,
-    statement: &Statement,
-    parameters: &BoundParameters,
-) -> Result<LoweredQuery, EngineError> {
-    let parameters = QueryParameters::of(parameters);
-    let lowered = planned(context, statement, QuerySource::default(), &parameters, Numerics::Optimistic).await?;
-    Ok(lowered?.query)
-}
-
 /// The plan of a query, with its constants, and its columns.
 pub(crate) async fn plan_alone(
     context: &StatementContext,
@@ -385,7 +374,7 @@ pub(crate) struct PlannedQuery {
     pub tables: Vec<Arc<TableDef>>,
     /// RETURNING of the statement.
     pub returned: Option<ReturnedPlan>,
-    /// Whether the roles of the session may read what it reads.
+    /// Whether it may run: the roles of the session may read what it reads, and materialized views have rows.
     pub access: Result<(), SqlError>,
 }
 
@@ -393,7 +382,7 @@ impl PlannedQuery {
     /// The same, if it may run.
     ///
     /// # Errors
-    /// 42501
+    /// 42501; 55000 for a materialized view that is not populated.
     pub fn permitted(self) -> Result<Self, SqlError> {
         self.access.clone().map(|()| self)
     }
@@ -501,6 +490,7 @@ fn plan_over(
             }
             _ => None,
         };
+        let access = access.and_then(|()| tables.check_populated());
         Ok(PlannedQuery { query, literal_inputs, parameter_types, tables: Vec::new(), returned, access })
     })
 }

@@ -49,6 +49,8 @@ pub(super) struct SnapshotTables {
     context: StatementContext,
     /// Those that were found, also in the texts of views.
     found: Arc<Mutex<Vec<Arc<TableDef>>>>,
+    /// Those whose rows plans read.
+    read: Arc<Mutex<Vec<TableId>>>,
     /// The rows that RETURNING reads.
     returned: OnceLock<Arc<KeptTable>>,
     /// What the statement has for itself.
@@ -64,6 +66,7 @@ impl SnapshotTables {
             buffer: context.database().buffer().clone(),
             context: context.clone(),
             found: Arc::default(),
+            read: Arc::default(),
             returned: OnceLock::new(),
             own: StatementTables::default(),
             keyless: None,
@@ -103,7 +106,6 @@ impl SnapshotTables {
                     None => Ok(found),
                 };
             };
-            check_populated(&self.snapshot, version.def.id)?;
             match identified {
                 // The statement has locked it to change or to lock its rows.
                 Some(_) => self.note_read(&version.def),
@@ -129,6 +131,14 @@ impl SnapshotTables {
             true => TableEntry { primary_key: Vec::new(), ..entry },
             false => entry,
         }
+    }
+
+    /// Checks that all materialized views whose rows plans read have some.
+    ///
+    /// # Errors
+    /// 55000
+    pub fn check_populated(&self) -> Result<(), SqlError> {
+        self.read.lock().iter().try_for_each(|table| check_populated(&self.snapshot, *table))
     }
 
     /// Puts the rows in that RETURNING reads.
@@ -264,6 +274,7 @@ impl StoredTables for SnapshotTables {
         let id = u32::try_from(table).ok().map(TableId);
         let version = id.and_then(|id| self.snapshot.by_id(id));
         let version = version.ok_or_else(|| SqlError::unsupported(format!("table {table} is gone")))?;
+        self.read.lock().push(version.def.id);
         let (columns, has_row_ids) = match columns.split_last() {
             Some((last, stored)) if *last == version.def.columns.len() => (stored, true),
             _ => (columns, false),

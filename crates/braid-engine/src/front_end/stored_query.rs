@@ -4,23 +4,27 @@ use std::sync::Arc;
 
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
+use braid_base::DomainTypeId;
 use braid_plan::lowering::{LoweredQuery, NoPlan, Numerics};
-use braid_sql::SqlType;
-use braid_sql::binder::AssignedColumn;
+use braid_sql::binder::{AssignedColumn, Statement as BoundStatement};
 use braid_sql::pg_catalog::TypeId;
+use braid_sql::relation::Output;
 use braid_sql::types::type_names::format_type;
+use braid_sql::{SqlError, SqlType};
 use braid_storage::{Catalog, CatalogDomain, ColumnDef, ColumnType};
 use futures::StreamExt;
 use sqlparser::ast::{Ident, Query};
 
 use super::locked_query::LockedSyntax;
-use super::operator_query::{QuerySource, StartedQuery, lowered, plan_source, start};
+use super::operator_query::{QuerySource, StartedQuery, plan_source, start};
 use super::returned_query::{ReturnedQuery, RowColumns};
 use super::returning::ReturningList;
 use super::session_facts::{KeptFacts, StatementFacts};
+use super::snapshot_tables::SnapshotTables;
 use super::statement_tables::StatementTables;
 use super::{Constants, Literals};
 use crate::bound_parameters::{BoundParameters, declared_types};
+use crate::deep_stack::on_deep_stack;
 use crate::sent_columns::ShownColumns;
 use crate::statement_context::StatementContext;
 use crate::{EngineError, ParameterType, Prepared, SqlState, Statement};
@@ -244,27 +248,90 @@ pub(crate) async fn start_table(
     parameters: &BoundParameters,
 ) -> Result<TableOfQuery, EngineError> {
     let query = start(context, statement, QuerySource::default(), parameters).await?;
-    let columns = columns_of(&context.snapshot(), &query.lowered)?;
+    let LoweredQuery { columns, domains, .. } = &query.lowered;
+    let columns = columns_of(&context.snapshot(), columns.iter().cloned().zip(domains.iter().copied()))?;
     let types = columns.iter().map(|column| column.column_type).collect();
     let facts = StatementFacts::of(context).to_kept();
     Ok(TableOfQuery { columns, rows: StoredRows { query, types, facts, returned: None } })
 }
 
-/// The columns of the table that a CREATE TABLE AS makes, whose query does not run; as [`start_table`].
+/// The columns of the table that a CREATE TABLE AS makes, whose query is bound and not planned: no constant of it is computed.
+///
+/// # Errors
+/// As [`start_table`].
 pub(crate) async fn table_columns(
     context: &StatementContext,
     statement: &Statement,
     parameters: &BoundParameters,
 ) -> Result<Vec<ColumnDef>, EngineError> {
-    columns_of(&context.snapshot(), &lowered(context, statement, parameters).await?)
+    statement.size().check_for_planning()?;
+    let types: Vec<Option<SqlType>> = parameters.types().iter().copied().map(Some).collect();
+    let (size, created) = (statement.size(), statement.clone());
+    let work = async move |context: StatementContext| {
+        let columns = bound_columns(&context, &created, &QuerySource::default(), &types)?;
+        columns_of(&context.snapshot(), columns)
+    };
+    context.plan_apart(size, work).await
 }
 
-fn columns_of(catalog: &Catalog, query: &LoweredQuery) -> Result<Vec<ColumnDef>, EngineError> {
-    let columns = query.columns.iter().zip(&query.domains).map(|((name, sql_type), domain)| {
-        let column_type = stored_type(name, *sql_type)?;
+/// The name and the type of a column, and its domain.
+type OutputColumn = ((String, SqlType), Option<DomainTypeId>);
+
+/// Binds the query of an INSERT, which is not planned: no constant of it is computed.
+///
+/// # Errors
+/// Those of the query.
+pub(crate) async fn check_insert(
+    context: &StatementContext,
+    statement: &Statement,
+    stored_in: &StoredIn,
+    parameters: &BoundParameters,
+) -> Result<(), EngineError> {
+    statement.size().check_for_planning()?;
+    let types: Vec<Option<SqlType>> = parameters.types().iter().copied().map(Some).collect();
+    let (size, statement, source) = (statement.size(), statement.clone(), stored_in.source(statement));
+    let work = async move |context: StatementContext| {
+        bound_columns(&context, &statement, &source, &types)?;
+        Ok(())
+    };
+    context.plan_apart(size, work).await
+}
+
+/// The columns of a query.
+fn bound_columns(
+    context: &StatementContext,
+    statement: &Statement,
+    source: &QuerySource,
+    parameter_types: &[Option<SqlType>],
+) -> Result<Vec<OutputColumn>, SqlError> {
+    let views = source.views(context, statement)?;
+    on_deep_stack(statement.size().expressions + views.expressions, || {
+        let tables = SnapshotTables::of(context).with_own(source.tables.clone());
+        let facts = StatementFacts::of(context);
+        let (text, query) = source.of(statement)?;
+        let mut binding = BoundStatement::new(text, &facts, &tables);
+        if !parameter_types.is_empty() {
+            binding = binding.with_parameters(parameter_types);
+        }
+        let outputs = match &source.stored_in {
+            Some(columns) => binding.binder().assigned_query(&query, columns)?.outputs,
+            None => binding.binder().whole_query(&query)?.outputs,
+        };
+        let columns = binding.into_columns();
+        let column = |output: Output| ((output.name, output.sql_type), columns.domain(output.column));
+        Ok(outputs.into_iter().map(column).collect())
+    })
+}
+
+fn columns_of(
+    catalog: &Catalog,
+    columns: impl IntoIterator<Item = OutputColumn>,
+) -> Result<Vec<ColumnDef>, EngineError> {
+    let columns = columns.into_iter().map(|((name, sql_type), domain)| {
+        let column_type = stored_type(&name, sql_type)?;
         let known = domain.and_then(|domain| catalog.domain(domain.definition().oid));
         let domain = known.map(CatalogDomain::of_column);
-        Ok(ColumnDef { domain, ..ColumnDef::new(name.clone(), column_type) })
+        Ok(ColumnDef { domain, ..ColumnDef::new(name, column_type) })
     });
     columns.collect()
 }
