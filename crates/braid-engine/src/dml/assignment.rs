@@ -76,6 +76,11 @@ impl Assignment {
         Self { condition, ..self }
     }
 
+    /// Whether columns get defaults.
+    pub fn has_defaults(&self) -> bool {
+        self.defaults.iter().any(Option::is_some)
+    }
+
     /// Converts a batch that has all columns of the table in order.
     pub fn convert_all(&self, batch: &RecordBatch) -> Result<RecordBatch, EngineError> {
         let sources: Vec<Option<usize>> = (0..self.def.columns.len()).map(Some).collect();

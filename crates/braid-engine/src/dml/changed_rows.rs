@@ -24,7 +24,7 @@ use super::changes::Changes;
 use super::defaults::DomainDefaults;
 use super::identities::Identities;
 use crate::bound_parameters::BoundParameters;
-use crate::front_end::{self, ReturnedRows, ReturningList, StatementTables, StoredIn};
+use crate::front_end::{self, ReturnedQuery, ReturnedRows, ReturningList, StatementTables, StoredIn};
 use crate::interrupt::Interrupt;
 use crate::statement_context::StatementContext;
 use crate::table_names::named_table;
@@ -115,6 +115,13 @@ pub(super) struct Part<'a> {
     pub parameters: &'a BoundParameters,
     /// What it reads of the parts before it.
     pub tables: &'a StatementTables,
+}
+
+impl Part<'_> {
+    /// RETURNING of a part whose rows are found without its plan.
+    pub async fn planned_returning(self, list: &Arc<ReturningList>) -> Result<ReturnedQuery, EngineError> {
+        ReturnedQuery::planned(self.context, self.statement, list, (self.tables, self.parameters)).await
+    }
 }
 
 /// Rows that were changed.

@@ -9,7 +9,8 @@ use braid_sql::pg_catalog::TypeId;
 use braid_sql::syntax::plain_values;
 use braid_storage::TableDef;
 use sqlparser::ast::{
-    Expr, Ident, Insert, ObjectName, ObjectNamePart, Query, SetExpr, TableObject, Value as SyntaxValue, With,
+    Expr, Ident, Insert, ObjectName, ObjectNamePart, Query, SetExpr, TableObject, Value as SyntaxValue,
+    With,
 };
 
 use super::assignment::Assignment;
@@ -19,7 +20,7 @@ use super::defaults::DomainDefaults;
 use super::identities::Identities;
 use super::on_conflict::Conflicts;
 use super::part_types::{as_prepared, note_types};
-use super::values::{ValueRows, has_default, is_default, spell_out_default};
+use super::values::{BoundRows, ValueRows, has_default, is_default, spell_out_default};
 use crate::bound_parameters::{BoundParameters, declared_types};
 use crate::front_end::{
     self, DescribedPart, PartQuery, ReturnedQuery, ReturningList, StatementFacts, StatementTables, StoredIn,
@@ -59,6 +60,27 @@ impl Conversion {
     }
 }
 
+/// Rows that need no plan, not computed yet.
+struct PlainRows {
+    assignment: Assignment,
+    /// `None` for DEFAULT VALUES.
+    given: Option<BoundRows>,
+}
+
+impl PlainRows {
+    /// Whether something is to be computed.
+    fn has_expressions(&self) -> bool {
+        self.assignment.has_defaults() || self.given.as_ref().is_some_and(BoundRows::has_expressions)
+    }
+
+    fn computed(self) -> Result<RecordBatch, EngineError> {
+        match self.given {
+            Some(given) => given.computed(&self.assignment),
+            None => self.assignment.assemble(vec![None; self.assignment.def().columns.len()], 1),
+        }
+    }
+}
+
 /// Runs an INSERT.
 pub(crate) async fn execute(
     context: &StatementContext,
@@ -87,12 +109,12 @@ async fn add_or_change(
 ) -> Result<Changed, EngineError> {
     context.settle_writes().await?;
     let target = Target::of(context, statement, with, insert)?;
-    let conflicts = Conflicts::of(context, (with, insert), &target.def)?;
-    let conflicts = conflicts.ok_or_else(|| EngineError::internal("an INSERT without ON CONFLICT"))?;
     let tables = StatementTables::of(context.snapshot());
     let part = Part { context, statement, parameters, tables: &tables };
-    let proposed = target.proposed(part).await?;
-    conflicts.insert(part, &proposed, target.returning.as_ref()).await
+    let plain = target.plain_rows(context, statement, parameters)?;
+    let (conflicts, returned) = target.bound_conflicts(part, (with, insert), plain.as_ref()).await?;
+    let proposed = target.proposed(part, plain, &conflicts).await?;
+    conflicts.insert(part, &proposed, (target.returning.as_ref(), returned)).await
 }
 
 /// Adds the rows of an INSERT to the changes of its statement.
@@ -103,19 +125,23 @@ pub(super) async fn add(
 ) -> Result<Changed, EngineError> {
     let Part { context, statement, parameters, tables } = part;
     let target = Target::of(context, statement, with, insert)?;
-    if let Some(conflicts) = Conflicts::of(context, (with, insert), &target.def)? {
+    let plain = target.plain_rows(context, statement, parameters)?;
+    if insert.on.is_some() {
         context.settle_writes().await?;
-        let proposed = target.proposed(part).await?;
-        return conflicts.add(part, &proposed, target.returning.as_ref(), changes).await;
+        let (conflicts, returned) = target.bound_conflicts(part, (with, insert), plain.as_ref()).await?;
+        let proposed = target.proposed(part, plain, &conflicts).await?;
+        return conflicts.add(part, &proposed, returned, changes).await;
     }
     let mut appender = context.append(&target.def);
     let (mut returned, mut count) = (None, 0);
-    if let Some(batch) = target.plain_rows(context, statement, parameters)? {
-        if let Some(list) = &target.returning {
+    if let Some(plain) = plain {
+        if target.returning.is_some() {
             context.settle_writes().await?;
-            let mut list = ReturnedQuery::planned(context, statement, list, (tables, parameters)).await?;
+            returned = target.planned_returning(part).await?;
+        }
+        let batch = plain.computed()?;
+        if let Some(list) = &mut returned {
             list.add(&batch, &[]).await?;
-            returned = Some(list);
         }
         count = batch.num_rows() as u64;
         appender.append(batch).await?;
@@ -172,7 +198,14 @@ pub(crate) async fn prepare(
     declared: &[Option<ParameterType>],
 ) -> Result<Prepared, EngineError> {
     let target = Target::of(context, statement, with, insert)?;
-    if let Some(conflicts) = Conflicts::of(context, (with, insert), &target.def)? {
+    let conflicts = match Conflicts::of(context, (with, insert), &target.def) {
+        Err(error) => {
+            target.check_query((context, statement), declared).await?;
+            return Err(error);
+        }
+        Ok(conflicts) => conflicts,
+    };
+    if let Some(conflicts) = conflicts {
         return target.prepare_conflicts(context, statement, &conflicts, declared).await;
     }
     match (target.stored_in()?, &target.returning) {
@@ -220,12 +253,82 @@ impl<'a> Target<'a> {
         Ok(target)
     }
 
-    /// The rows that are to be added, all at once.
-    async fn proposed(&self, part: Part<'_>) -> Result<Vec<RecordBatch>, EngineError> {
-        let Part { context, statement, parameters, tables } = part;
-        if let Some(batch) = self.plain_rows(context, statement, parameters)? {
-            return Ok(vec![batch]);
+    /// ON CONFLICT and RETURNING, bound before any value is computed: an error in them uses up no number of a sequence. DO UPDATE may wait
+    /// where nothing is to be computed.
+    ///
+    /// # Errors
+    /// The first one in the order of the text: those of the rows' query come first.
+    async fn bound_conflicts(
+        &self,
+        part: Part<'_>,
+        (with, insert): (Option<&With>, &Insert),
+        plain: Option<&PlainRows>,
+    ) -> Result<(Conflicts, Option<ReturnedQuery>), EngineError> {
+        let bind = async {
+            let conflicts = Conflicts::of(part.context, (with, insert), &self.def)?;
+            let conflicts = conflicts.ok_or_else(|| EngineError::internal("an INSERT without ON CONFLICT"))?;
+            if plain.is_none_or(PlainRows::has_expressions) {
+                conflicts.check_update(part).await?;
+            }
+            Ok((conflicts, self.planned_returning(part).await?))
+        };
+        match bind.await {
+            Err(error) if plain.is_none() => Err(self.query_error(part).await.unwrap_or(error)),
+            bound => bound,
         }
+    }
+
+    /// Binds the query of the rows, some of whose parameters have types.
+    async fn check_query(
+        &self,
+        (context, statement): (&StatementContext, &Statement),
+        declared: &[Option<ParameterType>],
+    ) -> Result<(), EngineError> {
+        let tables = StatementTables::of(context.snapshot());
+        let Some(stored_in) = self.stored_in_part(&tables)? else { return Ok(()) };
+        let declared = declared_types(declared, &StatementFacts::of(context))?;
+        let query = &stored_in.with_returning(None);
+        front_end::describe_part(context, statement, PartQuery::Stored(query), &tables, &declared).await.map(drop)
+    }
+
+    /// What binding the query of the rows fails with.
+    async fn query_error(&self, part: Part<'_>) -> Option<EngineError> {
+        let Part { context, statement, parameters, tables } = part;
+        let stored_in = match self.stored_in_part(tables) {
+            Ok(stored_in) => stored_in?.with_returning(None),
+            Err(error) => return Some(error),
+        };
+        front_end::check_insert(context, statement, &stored_in, parameters).await.err()
+    }
+
+    /// RETURNING by itself, if the statement has it.
+    async fn planned_returning(&self, part: Part<'_>) -> Result<Option<ReturnedQuery>, EngineError> {
+        match &self.returning {
+            Some(list) => part.planned_returning(list).await.map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// The rows that are to be added, all at once. An error in DO UPDATE comes before one of their values.
+    async fn proposed(
+        &self,
+        part: Part<'_>,
+        plain: Option<PlainRows>,
+        conflicts: &Conflicts,
+    ) -> Result<Vec<RecordBatch>, EngineError> {
+        let proposed = match plain {
+            Some(plain) => plain.computed().map(|batch| vec![batch]),
+            None => self.queried(part).await,
+        };
+        if proposed.is_err() {
+            conflicts.check_update(part).await?;
+        }
+        proposed
+    }
+
+    /// The rows of a query.
+    async fn queried(&self, part: Part<'_>) -> Result<Vec<RecordBatch>, EngineError> {
+        let Part { context, statement, parameters, tables } = part;
         let Some(stored_in) = self.stored_in_part(tables)? else { return Ok(Vec::new()) };
         let stored_in = stored_in.with_returning(None);
         let mut rows = front_end::start_insert(context, statement, &stored_in, parameters).await?;
@@ -332,17 +435,19 @@ impl<'a> Target<'a> {
         context: &StatementContext,
         statement: &Statement,
         params: &BoundParameters,
-    ) -> Result<Option<RecordBatch>, EngineError> {
+    ) -> Result<Option<PlainRows>, EngineError> {
         let Some(query) = &self.source else {
             let assignment = Assignment::with_defaults(context, &self.def, &[])?;
-            return assignment.assemble(vec![None; self.def.columns.len()], 1).map(Some);
+            return Ok(Some(PlainRows { assignment, given: None }));
         };
         let Some(values) = plain_values(query) else { return Ok(None) };
         if self.columns.iter().any(|at| self.passes_over(*at)) {
             return Ok(None);
         }
         let assignment = Assignment::with_defaults(context, &self.def, &self.columns)?;
-        ValueRows { values, columns: &self.columns, params, text: statement.origin() }.batch(context, &assignment)
+        let rows = ValueRows { values, columns: &self.columns, params, text: statement.origin() };
+        let given = rows.bound(context, &assignment)?;
+        Ok(given.map(|given| PlainRows { assignment, given: Some(given) }))
     }
 
     /// `DEFAULT` within VALUES becomes the column's default expression.

@@ -70,15 +70,13 @@ pub(crate) async fn merge(
     for _ in 0..ATTEMPTS_MAX {
         context.settle_writes().await?;
         let plan = Plan::of(context, merge)?;
-        let mut changes = Changes::default();
-        let mut tables = StatementTables::of(context.snapshot());
-        let rows = ReturnedRows::of_query(context, statement, &plan.source, (&tables, parameters)).await?;
-        let (columns, rows) = rows.into_table(SOURCE_ROWS, &[])?;
-        tables.add(SOURCE_ROWS.to_owned(), columns, rows);
-        let part = Part { context, statement, parameters, tables: &tables };
-        if let Some(count) = plan.run(part, &mut changes).await?
-            && changes.make(context).await?
-        {
+        let attempted = plan.attempt(context, statement, parameters).await;
+        if attempted.is_err() {
+            // An error in a clause comes before those of values.
+            let mut types: Vec<Option<SqlType>> = parameters.types().iter().copied().map(Some).collect();
+            plan.describe(context, statement, &mut types).await?;
+        }
+        if let Some(count) = attempted? {
             return Ok(Outcome::done(format!("MERGE {count}")));
         }
         if context.has_fixed_snapshot() {
@@ -96,21 +94,7 @@ pub(crate) async fn prepare_merge(
     declared: &[Option<ParameterType>],
 ) -> Result<Prepared, EngineError> {
     let mut types: Vec<Option<SqlType>> = declared_types(declared, &StatementFacts::of(context))?;
-    let plan = Plan::of(context, merge)?;
-    let mut tables = StatementTables::of(context.snapshot());
-    let source = PartQuery::Rows(&plan.source);
-    let described = front_end::describe_part(context, statement, source, &tables, &types).await?;
-    note_types(&mut types, &described);
-    if let Some((columns, _)) = described.rows {
-        let (columns, rows) = columns.table(SOURCE_ROWS, &[])?;
-        tables.add(SOURCE_ROWS.to_owned(), columns, rows);
-    }
-    for side in &plan.sides {
-        let stored_in = plan.stored_in(side)?;
-        let query = PartQuery::Stored(&stored_in);
-        let described = front_end::describe_part(context, statement, query, &tables, &types).await?;
-        note_types(&mut types, &described);
-    }
+    Plan::of(context, merge)?.describe(context, statement, &mut types).await?;
     as_prepared(types, None)
 }
 
@@ -123,6 +107,47 @@ impl<'a> Plan<'a> {
         let sides = [true, false].map(|is_matched| Side::of(&target, &merge.clauses, is_matched));
         let [matched, others] = sides;
         Ok(Self { target, source, source_name, on: &merge.on, sides: [matched?, others?] })
+    }
+
+    /// Runs it once; returns the number of rows. `None` if others have changed some of them meanwhile.
+    async fn attempt(
+        &self,
+        context: &StatementContext,
+        statement: &Statement,
+        parameters: &BoundParameters,
+    ) -> Result<Option<u64>, EngineError> {
+        let mut changes = Changes::default();
+        let mut tables = StatementTables::of(context.snapshot());
+        let rows = ReturnedRows::of_query(context, statement, &self.source, (&tables, parameters)).await?;
+        let (columns, rows) = rows.into_table(SOURCE_ROWS, &[])?;
+        tables.add(SOURCE_ROWS.to_owned(), columns, rows);
+        let part = Part { context, statement, parameters, tables: &tables };
+        let Some(count) = self.run(part, &mut changes).await? else { return Ok(None) };
+        Ok(changes.make(context).await?.then_some(count))
+    }
+
+    /// Binds its queries, which may tell the types of parameters.
+    async fn describe(
+        &self,
+        context: &StatementContext,
+        statement: &Statement,
+        types: &mut Vec<Option<SqlType>>,
+    ) -> Result<(), EngineError> {
+        let mut tables = StatementTables::of(context.snapshot());
+        let source = PartQuery::Rows(&self.source);
+        let described = front_end::describe_part(context, statement, source, &tables, types).await?;
+        note_types(types, &described);
+        if let Some((columns, _)) = described.rows {
+            let (columns, rows) = columns.table(SOURCE_ROWS, &[])?;
+            tables.add(SOURCE_ROWS.to_owned(), columns, rows);
+        }
+        for side in &self.sides {
+            let stored_in = self.stored_in(side)?;
+            let query = PartQuery::Stored(&stored_in);
+            let described = front_end::describe_part(context, statement, query, &tables, types).await?;
+            note_types(types, &described);
+        }
+        Ok(())
     }
 
     /// Finds and adds the rows; returns their number. `None` if others have changed some of them meanwhile.

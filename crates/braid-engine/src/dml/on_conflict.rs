@@ -117,17 +117,22 @@ impl Conflicts {
         front_end::describe_part(part.context, part.statement, query, &tables, declared).await.map(Some)
     }
 
-    /// Adds these rows, or changes those that have their keys. It begins anew when others change these rows meanwhile.
+    /// Adds these rows, or changes those that have their keys. It begins anew when others change these rows meanwhile, with RETURNING planned
+    /// again.
     pub async fn insert(
         &self,
         part: Part<'_>,
         proposed: &[RecordBatch],
-        returning: Option<&Arc<ReturningList>>,
+        (returning, mut planned): (Option<&Arc<ReturningList>>, Option<ReturnedQuery>),
     ) -> Result<Changed, EngineError> {
         let context = part.context;
         for _ in 0..ATTEMPTS_MAX {
             let mut changes = Changes::default();
-            let changed = self.add(part, proposed, returning, &mut changes).await?;
+            let returned = match (planned.take(), returning) {
+                (None, Some(list)) => Some(part.planned_returning(list).await?),
+                (planned, _) => planned,
+            };
+            let changed = self.add(part, proposed, returned, &mut changes).await?;
             if changes.make(context).await? {
                 context.release_locks();
                 return Ok(changed);
@@ -145,25 +150,20 @@ impl Conflicts {
         &self,
         part: Part<'_>,
         proposed: &[RecordBatch],
-        returning: Option<&Arc<ReturningList>>,
+        mut returned: Option<ReturnedQuery>,
         changes: &mut Changes,
     ) -> Result<Changed, EngineError> {
-        let Part { context, statement, parameters, tables } = part;
-        let mut returned = match returning {
-            Some(list) => Some(ReturnedQuery::planned(context, statement, list, (tables, parameters)).await?),
-            None => None,
-        };
         let count = self.attempt(part, proposed, changes, returned.as_mut()).await?;
         let returned = match returned {
-            Some(list) => Some(list.run(context).await?),
+            Some(list) => Some(list.run(part.context).await?),
             None => None,
         };
         Ok(Changed { count, returned })
     }
 
-    /// Binds DO UPDATE, which no row has needed so far: errors in it are errors of the statement. Once for a prepared statement, unless it reads
-    /// other tables.
-    async fn check_update(&self, part: Part<'_>) -> Result<(), EngineError> {
+    /// Binds DO UPDATE, whether rows need it or not: errors in it are errors of the statement. Once for a prepared statement, unless it reads other
+    /// tables.
+    pub async fn check_update(&self, part: Part<'_>) -> Result<(), EngineError> {
         let Some(update) = &self.update else { return Ok(()) };
         let types = part.parameters.types();
         if !update.has_subquery() && part.statement.has_sound_update(&self.def, types) {

@@ -52,8 +52,15 @@ pub(crate) async fn execute(
     interrupt: &Interrupt,
 ) -> Result<Outcome, EngineError> {
     check_overriding(statement)?;
+    if has_inserts(query) {
+        check_bindings((context, statement), query, parameters).await?;
+    }
     for _ in 0..ATTEMPTS_MAX {
-        if let Some((answer, tag)) = attempt(context, statement, query, parameters).await? {
+        let attempted = attempt(context, statement, query, parameters).await;
+        if attempted.is_err() {
+            check_bindings((context, statement), query, parameters).await?;
+        }
+        if let Some((answer, tag)) = attempted? {
             context.release_locks();
             return Ok(answer.outcome(context, interrupt, tag));
         }
@@ -62,6 +69,23 @@ pub(crate) async fn execute(
         }
     }
     Err(concurrent_update())
+}
+
+/// Whether a query of WITH adds rows, for which it may take numbers of sequences.
+fn has_inserts(query: &Query) -> bool {
+    let mut queries = query.with.iter().flat_map(|with| &with.cte_tables).map(|common| &common.query);
+    queries.any(|common| matches!(&*common.body, SetExpr::Insert(_)))
+}
+
+/// Binds all parts: an error in one comes before those of values that another one computes.
+async fn check_bindings(
+    both: (&StatementContext, &Statement),
+    query: &Query,
+    parameters: &BoundParameters,
+) -> Result<(), EngineError> {
+    both.0.settle_writes().await?;
+    let mut types: Vec<Option<SqlType>> = parameters.types().iter().copied().map(Some).collect();
+    describe_parts(both, query, &mut types).await.map(drop)
 }
 
 /// OVERRIDING is known for a statement, not for each INSERT in it.
@@ -157,11 +181,20 @@ pub(crate) async fn prepare(
 ) -> Result<Prepared, EngineError> {
     check_overriding(statement)?;
     let mut types = declared_types(declared, &StatementFacts::of(context))?;
-    let mut tables = StatementTables::of(context.snapshot());
-    let both = (context, statement);
+    let described = describe_parts((context, statement), query, &mut types).await?;
+    as_prepared(types, described.rows.map(|(_, schema)| schema))
+}
+
+/// What is known of the last part, after all others.
+async fn describe_parts(
+    both: (&StatementContext, &Statement),
+    query: &Query,
+    types: &mut Vec<Option<SqlType>>,
+) -> Result<DescribedPart, EngineError> {
+    let mut tables = StatementTables::of(both.0.snapshot());
     for common in CommonQuery::all_of(query)? {
         common.hide_names(&mut tables);
-        let described = describe(both, &common.query, common.query.with.as_ref(), &tables, &mut types).await;
+        let described = describe(both, &common.query, common.query.with.as_ref(), &tables, types).await;
         let described = described.map_err(|error| common.explained(error))?;
         match described.rows {
             Some((columns, _)) => {
@@ -171,8 +204,7 @@ pub(crate) async fn prepare(
             None => tables.refuse(common.name.clone(), no_returning(&common.name)),
         }
     }
-    let described = describe(both, &without_with(query), None, &tables, &mut types).await?;
-    as_prepared(types, described.rows.map(|(_, schema)| schema))
+    describe(both, &without_with(query), None, &tables, types).await
 }
 
 /// What is known of a part, which may tell the types of parameters.

@@ -46,38 +46,85 @@ enum Cell<'a> {
     Boolean(bool),
     /// An expression that is to be computed.
     Bound(Box<AssignedExpression>),
-    /// An expression's value, of the column's type.
+    /// A value of the column's type.
     Computed(ArrayRef),
 }
 
+/// The rows of an INSERT, bound: literals are read, and expressions are still to be computed.
+pub(crate) struct BoundRows {
+    /// For each of the rows' columns its place in the table, and its values.
+    columns: Vec<(usize, Vec<Piece>)>,
+    row_count: usize,
+}
+
+/// Values of a column.
+enum Piece {
+    /// Those of some rows, as the column has them.
+    Ready(ArrayRef),
+    /// That of a row, which is to be computed.
+    Bound { row: usize, expression: Box<AssignedExpression> },
+}
+
+impl BoundRows {
+    /// Whether something is to be computed.
+    pub fn has_expressions(&self) -> bool {
+        self.columns.iter().flat_map(|(_, pieces)| pieces).any(|piece| matches!(piece, Piece::Bound { .. }))
+    }
+
+    /// The rows as a batch of the table. What is the same in all sessions comes first, as PostgreSQL's planner computes it, then the rest in the
+    /// order of the rows.
+    ///
+    /// # Errors
+    /// Those of expressions, and for rows that cannot be stored.
+    pub fn computed(mut self, assignment: &Assignment) -> Result<RecordBatch, EngineError> {
+        let mut pending: Vec<(bool, usize, usize, &mut Piece)> = Vec::new();
+        for (column, (_, pieces)) in self.columns.iter_mut().enumerate() {
+            for piece in pieces {
+                if let Piece::Bound { row, expression } = piece {
+                    pending.push((!expression.is_immutable(), *row, column, piece));
+                }
+            }
+        }
+        pending.sort_by_key(|(may_change, row, column, _)| (*may_change, *row, *column));
+        for (.., piece) in pending {
+            if let Piece::Bound { expression, .. } = piece {
+                *piece = Piece::Ready(expression.values(1)?);
+            }
+        }
+        let mut arrays: Vec<Option<ArrayRef>> = vec![None; assignment.def().columns.len()];
+        for (at, pieces) in &self.columns {
+            let converted = pieces.iter().filter_map(|piece| match piece {
+                Piece::Ready(values) => Some(assignment.convert_column(*at, values)),
+                Piece::Bound { .. } => None,
+            });
+            let converted = converted.collect::<Result<Vec<ArrayRef>, EngineError>>()?;
+            let converted: Vec<&dyn Array> = converted.iter().map(|piece| &**piece).collect();
+            arrays[*at] = Some(concat(&converted)?);
+        }
+        assignment.assemble(arrays, self.row_count)
+    }
+}
+
 impl ValueRows<'_> {
-    /// The rows as a batch of the table; `None` if they need a plan because of a subquery, an expression that may take long, the word
-    /// DEFAULT, or a row with too few values.
-    pub fn batch(
-        &self,
-        context: &StatementContext,
-        assignment: &Assignment,
-    ) -> Result<Option<RecordBatch>, EngineError> {
-        let def = assignment.def();
-        let Some(bound) = self.bound(context, def)? else { return Ok(None) };
+    /// The rows, bound; `None` if they need a plan because of a subquery, an expression that may take long, the word DEFAULT, or a row with
+    /// too few values.
+    ///
+    /// # Errors
+    /// Those of binding, and for literals that are none of their columns.
+    pub fn bound(&self, context: &StatementContext, assignment: &Assignment) -> Result<Option<BoundRows>, EngineError> {
+        let Some(bound) = self.cells(context, assignment.def())? else { return Ok(None) };
         let mut cells: Vec<Vec<Cell<'_>>> = self.columns.iter().map(|_| Vec::new()).collect();
         for (at, cell) in bound.into_iter().enumerate() {
-            let cell = match cell {
-                Cell::Bound(expression) => Cell::Computed(expression.values(1)?),
-                literal => literal,
-            };
             cells[at % self.columns.len()].push(cell);
         }
-        let mut arrays: Vec<Option<ArrayRef>> = vec![None; def.columns.len()];
-        for (at, cells) in self.columns.iter().zip(&cells) {
-            arrays[*at] = Some(column_array(assignment, *at, cells)?);
-        }
-        assignment.assemble(arrays, self.values.rows.len()).map(Some)
+        let column = |(at, cells): (&usize, Vec<Cell<'_>>)| Ok((*at, column_pieces(assignment, *at, cells)?));
+        let columns = self.columns.iter().zip(cells).map(column).collect::<Result<Vec<_>, EngineError>>()?;
+        Ok(Some(BoundRows { columns, row_count: self.values.rows.len() }))
     }
 
     /// The values of all rows, row by row, not computed yet: what is computed here must not be computed again by a plan, as `nextval`
-    /// would be. `None` as of [`Self::batch`].
-    fn bound(&self, context: &StatementContext, def: &TableDef) -> Result<Option<Vec<Cell<'_>>>, EngineError> {
+    /// would be. `None` as of [`Self::bound`].
+    fn cells(&self, context: &StatementContext, def: &TableDef) -> Result<Option<Vec<Cell<'_>>>, EngineError> {
         let budget = context.value_budget();
         let mut cells = Vec::new();
         for row in &self.values.rows {
@@ -160,33 +207,33 @@ fn is_read_by_input(column_type: ColumnType) -> bool {
     }
 }
 
-/// The cells of one column.
-fn column_array(assignment: &Assignment, at: usize, cells: &[Cell<'_>]) -> Result<ArrayRef, EngineError> {
+/// The values of one column. Literals are converted, so that one that does not fit is found before anything is computed.
+fn column_pieces(assignment: &Assignment, at: usize, cells: Vec<Cell<'_>>) -> Result<Vec<Piece>, EngineError> {
     let column = &assignment.def().columns[at];
-    let mut pieces: Vec<ArrayRef> = Vec::new();
+    let mut pieces: Vec<Piece> = Vec::new();
     let mut literals = ColumnInput::new(column.column_type, *assignment.zone());
     let mut literal_count = 0;
-    for cell in cells {
-        if let Cell::Computed(value) = cell {
-            if literal_count > 0 {
-                pieces.push(literals.finish());
-                literal_count = 0;
+    for (row, cell) in cells.into_iter().enumerate() {
+        let piece = match cell {
+            Cell::Computed(value) => Piece::Ready(value),
+            Cell::Bound(expression) => Piece::Bound { row, expression },
+            literal => {
+                append_literal(&mut literals, column, &literal)
+                    .map_err(|error| error.with_context(format!("column \"{}\"", column.name)))?;
+                literal_count += 1;
+                continue;
             }
-            pieces.push(value.clone());
-        } else {
-            append_literal(&mut literals, column, cell)
-                .map_err(|error| error.with_context(format!("column \"{}\"", column.name)))?;
-            literal_count += 1;
+        };
+        if literal_count > 0 {
+            pieces.push(Piece::Ready(assignment.convert_column(at, &literals.finish())?));
+            literal_count = 0;
         }
+        pieces.push(piece);
     }
     if literal_count > 0 || pieces.is_empty() {
-        pieces.push(literals.finish());
+        pieces.push(Piece::Ready(assignment.convert_column(at, &literals.finish())?));
     }
-    let converted: Result<Vec<ArrayRef>, EngineError> =
-        pieces.iter().map(|piece| assignment.convert_column(at, piece)).collect();
-    let converted = converted?;
-    let pieces: Vec<&dyn Array> = converted.iter().map(|piece| piece.as_ref()).collect();
-    Ok(concat(&pieces)?)
+    Ok(pieces)
 }
 
 fn append_literal(literals: &mut ColumnInput, column: &ColumnDef, cell: &Cell<'_>) -> Result<(), EngineError> {

@@ -94,6 +94,11 @@ impl AssignedExpression {
         self.expression.is_volatile()
     }
 
+    /// Whether it is the same in all sessions, at all times.
+    pub fn is_immutable(&self) -> bool {
+        self.expression.is_immutable()
+    }
+
     /// Its values for so many rows, computed for each row where they may differ.
     pub fn values(&self, row_count: usize) -> Result<ArrayRef, EngineError> {
         let facts = StatementFacts::of(&self.context);
