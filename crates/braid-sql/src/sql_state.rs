@@ -162,6 +162,8 @@ sql_states! {
     DuplicateObject = "42710",
     /// Two tables of one alias.
     DuplicateAlias = "42712",
+    /// A table name that several tables have.
+    AmbiguousAlias = "42P09",
     /// An expression outside GROUP BY that is not aggregated, and the like.
     GroupingError = "42803",
     /// Types that do not fit.

@@ -9,7 +9,7 @@ use braid_base::ColumnId;
 use braid_sql::Expression;
 use braid_sql::expression::Node;
 use braid_storage::{KeyDef, MemberSource, TableDef};
-use sqlparser::ast::Expr;
+use sqlparser::ast::{Expr, Ident};
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::Token;
@@ -27,7 +27,7 @@ use crate::{EngineError, SqlState};
 /// For what is no target, columns that there are not, and those of expressions.
 pub(super) fn inferred_keys(
     context: &StatementContext,
-    def: &TableDef,
+    (def, alias): (&TableDef, Option<&Ident>),
     text: &str,
 ) -> Result<Vec<KeyDef>, EngineError> {
     let dialect = SqlDialect::for_text(text);
@@ -37,8 +37,11 @@ pub(super) fn inferred_keys(
         EngineError::new(SqlState::SyntaxError, message)
     };
     let (mut members, mut condition) = parsed.map_err(wrong)?;
-    let schema = context.schema_name(def.schema);
-    members.iter_mut().chain(&mut condition).for_each(|member| without_table(member, &schema, &def.name));
+    check_members(&members)?;
+    let name = alias.map_or_else(|| def.name.clone(), fold);
+    // Behind an alias there is no schema, and no other name of the table.
+    let schema = if alias.is_none() { context.schema_name(def.schema) } else { String::new() };
+    members.iter_mut().chain(&mut condition).for_each(|member| without_table(member, &schema, &name));
     let (mut columns, mut expressions) = (HashSet::new(), Vec::new());
     for member in members {
         match unnested(member) {
@@ -51,7 +54,7 @@ pub(super) fn inferred_keys(
             other => expressions.push(other),
         }
     }
-    let target = Target { columns, expressions, condition };
+    let target = Target { schema, name, columns, expressions, condition };
     let mut found = Vec::new();
     for key in def.unique_keys() {
         if target.means(context, def, (text, key))? {
@@ -73,6 +76,20 @@ fn parse(parser: &mut Parser<'_>) -> Result<(Vec<Expr>, Option<Expr>), ParserErr
     }
 }
 
+/// Refuses members that PostgreSQL's grammar wants in parentheses.
+fn check_members(members: &[Expr]) -> Result<(), EngineError> {
+    let is_bare = |member: &&Expr| {
+        matches!(member, Expr::CompoundIdentifier(_) | Expr::BinaryOp { .. } | Expr::UnaryOp { .. } | Expr::Value(_))
+    };
+    match members.iter().find(is_bare) {
+        Some(member) => {
+            let message = format!("{member} in a target of ON CONFLICT is to stand in parentheses of its own");
+            Err(EngineError::new(SqlState::SyntaxError, message))
+        }
+        None => Ok(()),
+    }
+}
+
 fn unnested(syntax: Expr) -> Expr {
     match syntax {
         Expr::Nested(inner) => unnested(*inner),
@@ -81,6 +98,9 @@ fn unnested(syntax: Expr) -> Expr {
 }
 
 struct Target {
+    /// What the statement calls the table, and the schema that may stand before that.
+    schema: String,
+    name: String,
     columns: HashSet<ColumnId>,
     expressions: Vec<Expr>,
     condition: Option<Expr>,
@@ -135,7 +155,7 @@ impl Target {
         let mut syntax: Vec<Expr> = target.collect();
         let count = syntax.len();
         syntax.extend_from_slice(others);
-        let bound = comparable_expressions(context, def, text, &syntax);
+        let bound = comparable_expressions(context, (def, &self.schema, &self.name), text, &syntax);
         let mut bound = bound.map_err(EngineError::without_position)?;
         let others = bound.split_off(count);
         Ok((bound, others))

@@ -45,6 +45,15 @@ use braid_sql::tables::PAIR_NUMBERS;
 const FOUND_ROWS: &str = "\0found";
 const PROPOSED_ROWS: &str = "\0proposed";
 
+/// The numbers of the rows that were found; those of the rows that were proposed are [`PAIR_NUMBERS`].
+const FOUND_NUMBERS: &str = "\0found number";
+
+/// What the rows that were proposed are called.
+const EXCLUDED: &str = "excluded";
+
+/// What the table's rows are called where the statement calls them as those that were proposed. No text can name it.
+const HIDDEN_NAME: &str = "\0changed";
+
 /// ON CONFLICT with its names resolved.
 pub(super) struct Conflicts {
     def: Arc<TableDef>,
@@ -57,8 +66,9 @@ pub(super) struct Conflicts {
 struct ConflictUpdate {
     values: NewValues,
     condition: Option<Expr>,
-    /// What the table's rows are called.
+    /// What the table's rows are called; [`HIDDEN_NAME`] if the statement calls them `excluded`.
     name: Ident,
+    is_excluded: bool,
 }
 
 /// What becomes of a proposed row.
@@ -85,7 +95,10 @@ impl Conflicts {
             return Err(EngineError::unsupported("INSERT … ON DUPLICATE KEY is not supported"));
         };
         let arbiters = match (conflict_target, action) {
-            (Some(target), _) => arbiters(context, def, target)?,
+            (Some(target), _) => {
+                let alias = insert.table_alias.as_ref().map(|given| &given.alias);
+                arbiters(context, (def, alias), target)?
+            }
             (None, OnConflictAction::DoNothing) => def.unique_keys().cloned().collect(),
             (None, OnConflictAction::DoUpdate(_)) => {
                 let message = "ON CONFLICT DO UPDATE requires inference specification or constraint name";
@@ -279,8 +292,13 @@ impl Conflicts {
     ) -> Result<StatementTables, EngineError> {
         let mut tables = if known.are_of_parts() { known.clone() } else { StatementTables::of(context.snapshot()) };
         let own = self.def.columns.iter().map(|column| (column.name.clone(), column.column_type));
-        let columns: Vec<(String, ColumnType)> = own.chain([(PAIR_NUMBERS.to_owned(), ColumnType::BigInt)]).collect();
-        for (name, rows) in [(FOUND_ROWS, rows.map(|rows| rows.0)), (PROPOSED_ROWS, rows.map(|rows| rows.1))] {
+        let columns: Vec<(String, ColumnType)> = own.collect();
+        for (name, numbers, rows) in [
+            (FOUND_ROWS, FOUND_NUMBERS, rows.map(|rows| rows.0)),
+            (PROPOSED_ROWS, PAIR_NUMBERS, rows.map(|rows| rows.1)),
+        ] {
+            let mut columns = columns.clone();
+            columns.push((numbers.to_owned(), ColumnType::BigInt));
             let numbered = rows.map(numbered).transpose()?;
             let (columns, table) = stored_rows(context, &columns, numbered.as_ref()).await?;
             tables.add(name.to_owned(), columns, table);
@@ -346,20 +364,21 @@ impl ConflictUpdate {
             return Err(EngineError::unsupported("INSERT into anything but a table is not supported"));
         };
         let mut relation = relation_of(query_of_text("SELECT 1 FROM s AS a")?)?;
+        let called = insert.table_alias.as_ref().map(|given| &given.alias).or_else(|| table.0.last()?.as_ident());
+        let is_excluded = called.is_some_and(|name| fold(name) == EXCLUDED);
+        let hidden = is_excluded.then(|| Ident::with_quote('"', HIDDEN_NAME));
+        let given = hidden.as_ref().or_else(|| insert.table_alias.as_ref().map(|given| &given.alias));
         if let TableFactor::Table { name, alias, .. } = &mut relation.relation {
             name.clone_from(table);
-            match (alias.as_mut(), &insert.table_alias) {
-                (Some(alias), Some(given)) => alias.name.clone_from(&given.alias),
+            match (alias.as_mut(), given) {
+                (Some(alias), Some(given)) => alias.name.clone_from(given),
                 _ => *alias = None,
             }
         }
         let target = Target::of(context, &relation)?;
         let values = NewValues::of(&target, &update.assignments)?;
-        let name = match &insert.table_alias {
-            Some(given) => given.alias.clone(),
-            None => Ident::with_quote('"', &target.def.name),
-        };
-        let mut update = Self { values, condition: update.selection.clone(), name };
+        let name = given.cloned().unwrap_or_else(|| Ident::with_quote('"', &target.def.name));
+        let mut update = Self { values, condition: update.selection.clone(), name, is_excluded };
         if insert.table_alias.is_none()
             && let Some(schema) = context.snapshot().schema_name(target.def.schema)
         {
@@ -378,7 +397,7 @@ impl ConflictUpdate {
 
     /// Refuses rows as values, which would show the numbers that pair them.
     fn check_whole_rows(&self, def: &TableDef) -> Result<(), EngineError> {
-        let names = [fold(&self.name), "excluded".to_owned()];
+        let names = [fold(&self.name), EXCLUDED.to_owned()];
         let mut rows = WholeRows { names, def, found: false };
         for value in self.values.values.iter().chain(&self.condition) {
             value.walk(&mut rows);
@@ -409,9 +428,14 @@ impl ConflictUpdate {
     }
 
     fn query(&self) -> Result<Query, EngineError> {
-        let mut query = query_of_text("SELECT 1 FROM s AS a, s AS excluded WHERE a.n = excluded.n")?;
+        // Two tables of one name: none is meant by it.
+        let same =
+            if self.is_excluded { format!("(SELECT 1 AS \"{HIDDEN_NAME}\") AS {EXCLUDED}, ") } else { String::new() };
+        let text = format!("SELECT 1 FROM s AS a, {same}s AS {EXCLUDED} WHERE a.n = b.n");
+        let mut query = query_of_text(&text)?;
         let SetExpr::Select(select) = &mut *query.body else { return Err(not_read()) };
-        for (relation, rows) in select.from.iter_mut().zip([FOUND_ROWS, PROPOSED_ROWS]) {
+        let tables = select.from.iter_mut().filter(|from| matches!(from.relation, TableFactor::Table { .. }));
+        for (relation, rows) in tables.zip([FOUND_ROWS, PROPOSED_ROWS]) {
             if let TableFactor::Table { name, alias: Some(alias), .. } = &mut relation.relation {
                 *name = ObjectName::from(vec![Ident::with_quote('"', rows)]);
                 if rows == FOUND_ROWS {
@@ -419,9 +443,8 @@ impl ConflictUpdate {
                 }
             }
         }
-        let number =
-            |relation: &Ident| Expr::CompoundIdentifier(vec![relation.clone(), Ident::with_quote('"', PAIR_NUMBERS)]);
-        let (found, proposed) = (number(&self.name), number(&Ident::new("excluded")));
+        let number = |column: &str| Expr::Identifier(Ident::with_quote('"', column));
+        let (found, proposed) = (number(FOUND_NUMBERS), number(PAIR_NUMBERS));
         let Some(Expr::BinaryOp { left, right, .. }) = &mut select.selection else { return Err(not_read()) };
         (**left, **right) = (found.clone(), proposed);
         if let Some(condition) = &self.condition {
@@ -501,7 +524,11 @@ fn has_row_argument(arguments: &FunctionArguments) -> bool {
 }
 
 /// The keys that a conflict target means.
-fn arbiters(context: &StatementContext, def: &TableDef, target: &ConflictTarget) -> Result<Vec<KeyDef>, EngineError> {
+fn arbiters(
+    context: &StatementContext,
+    (def, alias): (&TableDef, Option<&Ident>),
+    target: &ConflictTarget,
+) -> Result<Vec<KeyDef>, EngineError> {
     let unmatched = || {
         let message = "there is no unique or exclusion constraint matching the ON CONFLICT specification";
         EngineError::new(SqlState::InvalidColumnReference, message)
@@ -517,7 +544,7 @@ fn arbiters(context: &StatementContext, def: &TableDef, target: &ConflictTarget)
             Ok(vec![key.ok_or_else(unknown)?.clone()])
         }
         ConflictTarget::Columns(names) if let Some(text) = conflict_target(names) => {
-            Some(inferred_keys(context, def, text)?).filter(|keys| !keys.is_empty()).ok_or_else(unmatched)
+            Some(inferred_keys(context, (def, alias), text)?).filter(|keys| !keys.is_empty()).ok_or_else(unmatched)
         }
         ConflictTarget::Columns(names) => {
             let mut columns = HashSet::new();

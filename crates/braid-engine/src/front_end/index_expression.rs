@@ -12,7 +12,7 @@ use braid_sql::binder::RowExpression;
 use braid_sql::binder::Statement as BoundStatement;
 use braid_sql::binder::precedence::rebind_all;
 use braid_sql::functions::SessionFacts;
-use braid_sql::tables::NoTables;
+use braid_sql::tables::{NoTables, TableEntry};
 use braid_sql::{Evaluation, Expression, SqlError, SqlState, SqlType, Value};
 use braid_storage::TableDef;
 use sqlparser::ast::Expr;
@@ -133,19 +133,20 @@ impl IndexExpression {
     }
 }
 
-/// Expressions over the rows of a table, of which `text` was parsed, so that they can be compared with each other.
+/// Expressions over the rows of a table, of which `text` was parsed, so that they can be compared with each other. They know the table by a
+/// schema and a name.
 ///
 /// # Errors
 /// Those of the expressions; 54001 if they are too large.
 pub(crate) fn comparable_expressions(
     context: &StatementContext,
-    def: &TableDef,
+    (def, schema, name): (&TableDef, &str, &str),
     text: &str,
     syntax: &[Expr],
 ) -> Result<Vec<Expression>, EngineError> {
     let sizes: Vec<StatementSize> = syntax.iter().map(|syntax| StatementSize::of(syntax)).collect();
     sizes.iter().try_for_each(|size| size.check_for_planning())?;
-    let entry = entry_of(&context.schema_name(def.schema), def);
+    let entry = TableEntry { name: name.to_owned(), ..entry_of(schema, def) };
     let bound = on_deep_stack(sizes.iter().map(|size| size.expressions).sum(), || {
         let mut syntax = syntax.to_vec();
         syntax.iter_mut().for_each(|syntax| rebind_all(syntax));

@@ -564,7 +564,7 @@ impl Binder<'_> {
         for relation in right.iter().filter(can_be_named) {
             let is_same = |other: &&ScopeRelation| {
                 let differ = other.schema.is_some() && relation.schema.is_some() && other.schema != relation.schema;
-                relation.name.is_some() && other.name == relation.name && !differ
+                relation.name.is_some() && other.name == relation.name && !differ && !relation.has_proposed_rows()
             };
             if let Some(other) = left.iter().filter(can_be_named).find(is_same) {
                 let name = other.name.as_deref().unwrap_or_default();

@@ -132,6 +132,11 @@ impl ScopeRelation {
         Err(SqlError::new(SqlState::InvalidColumnReference, message).with_detail(detail))
     }
 
+    /// Whether it has the rows that ON CONFLICT proposes. The rows that it changes may have the same name.
+    pub(super) fn has_proposed_rows(&self) -> bool {
+        self.columns.iter().any(|column| column.name == PAIR_NUMBERS)
+    }
+
     /// Whether it has the identities of the rows of another one.
     pub fn is_of_identities(&self) -> bool {
         self.name.as_ref().is_some_and(|name| name.starts_with(ROW_IDS))
@@ -258,7 +263,7 @@ impl<'p> Scope<'p> {
     /// What the select list is: of a query over the rows that a statement changes, their new values.
     pub fn clause_of_select_list(&self) -> Clause {
         let has = |name: &str| self.relations.iter().any(|relation| relation.name.as_deref() == Some(name));
-        let has_pairs = || self.relations.iter().flat_map(|own| &own.columns).any(|own| own.name == PAIR_NUMBERS);
+        let has_pairs = || self.relations.iter().any(ScopeRelation::has_proposed_rows);
         match (has(ROW_IDS) || has_pairs(), has(COMPUTED)) {
             (true, _) => Clause::Update,
             // The new rows of a MERGE.
@@ -397,9 +402,17 @@ impl<'a> Binder<'a> {
                     && (schema.is_none() || relation.schema.as_deref() == schema)
                     && relation.access != Access::Hidden
             };
-            if let Some(relation) = scope.relations.iter().find(is_meant) {
-                relation.check_access()?;
-                return Ok(relation);
+            let mut found = scope.relations.iter().filter(is_meant);
+            match (found.next(), found.next()) {
+                (Some(_), Some(_)) => {
+                    let message = format!("table reference \"{name}\" is ambiguous");
+                    return Err(SqlError::new(SqlState::AmbiguousAlias, message));
+                }
+                (Some(relation), None) => {
+                    relation.check_access()?;
+                    return Ok(relation);
+                }
+                (None, _) => {}
             }
         }
         Err(self.no_relation(schema, name))
