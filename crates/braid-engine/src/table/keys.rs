@@ -133,18 +133,26 @@ pub(crate) fn added_keys(
         }
     }
     let mut keys = known.to_vec();
+    let before = catalog.table_in(schema, table).map(|version| &version.def);
     for (ids, key) in merged {
+        // The statement has dropped a key of this name before.
+        let is_free = |name: &str| {
+            before.is_some_and(|def| def.key(name).is_some()) && keys.iter().all(|other| other.name != name)
+        };
         let name = match &key.name {
             Some(name) if name == table => return Err(taken(name)),
             Some(name) => {
-                let name = given_name(catalog, schema, &keys, name)?;
+                let name = if is_free(name) { name.clone() } else { given_name(catalog, schema, &keys, name)? };
                 if constraints.contains(&name) {
                     let message = format!("constraint \"{name}\" for relation \"{table}\" already exists");
                     return Err(EngineError::new(SqlState::DuplicateObject, message));
                 }
                 name
             }
-            None => chosen_name(catalog, (schema, table), (&keys, constraints), &key),
+            None => match first_name(table, &key) {
+                name if is_free(&name) && !constraints.contains(&name) => name,
+                _ => chosen_name(catalog, (schema, table), (&keys, constraints), &key),
+            },
         };
         keys.push(KeyDef {
             id: TableId(0),
@@ -218,16 +226,24 @@ pub(super) fn chosen_name(
     (keys, constraints): (&[KeyDef], &BTreeSet<String>),
     key: &WrittenKey,
 ) -> String {
+    let numbers = std::iter::once(String::new()).chain((1..).map(|number: u32| number.to_string()));
+    let mut names = numbers.map(|number| numbered_name(table, key, &number));
+    let is_other = |name: &String| key.kind.is_constraint() && constraints.contains(name);
+    names.find(|name| !is_taken(catalog, schema, keys, name) && !is_other(name)).unwrap_or_default()
+}
+
+fn first_name(table: &str, key: &WrittenKey) -> String {
+    numbered_name(table, key, "")
+}
+
+fn numbered_name(table: &str, key: &WrittenKey, number: &str) -> String {
     let columns = key.columns.join("_");
     let (column, label) = match key.kind {
         KeyKind::Primary => (None, "pkey"),
         KeyKind::Unique => (Some(columns.as_str()), "key"),
         KeyKind::UniqueIndex | KeyKind::Index => (Some(columns.as_str()), "idx"),
     };
-    let numbers = std::iter::once(String::new()).chain((1..).map(|number: u32| number.to_string()));
-    let mut names = numbers.map(|number| shortened(table, column, &format!("{label}{number}")));
-    let is_other = |name: &String| key.kind.is_constraint() && constraints.contains(name);
-    names.find(|name| !is_taken(catalog, schema, keys, name) && !is_other(name)).unwrap_or_default()
+    shortened(table, column, &format!("{label}{number}"))
 }
 
 fn is_taken(catalog: &Catalog, schema: SchemaId, keys: &[KeyDef], name: &str) -> bool {

@@ -79,7 +79,7 @@ impl AlteredTable {
                 _ => Ok(()),
             };
         }
-        if !self.def.primary_key.is_empty() && name == format!("{}_pkey", self.def.name) {
+        if self.def.has_declared_primary_key() && name == format!("{}_pkey", self.def.name) {
             return Err(EngineError::unsupported("dropping a primary key is not supported"));
         }
         let missing = self.no_constraint(name, "of relation");
