@@ -8,7 +8,8 @@ use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
 
-use braid_sql::SqlError;
+use braid_base::SchemaId;
+use braid_sql::{SqlError, ViolatedDomain};
 
 use crate::SqlState;
 
@@ -21,6 +22,8 @@ pub struct ErrorObject {
     pub table: Option<String>,
     /// The column.
     pub column: Option<String>,
+    /// The domain.
+    pub data_type: Option<String>,
     /// The constraint.
     pub constraint: Option<String>,
 }
@@ -40,6 +43,8 @@ struct Report {
     /// In characters, from 1.
     position: Option<usize>,
     object: ErrorObject,
+    /// The schema of the object, whose name is put in where the error leaves the session.
+    schema: Option<SchemaId>,
     source: Option<Arc<dyn Error + Send + Sync>>,
 }
 
@@ -54,6 +59,7 @@ impl EngineError {
             context: None,
             position: None,
             object: ErrorObject::default(),
+            schema: None,
             source: None,
         }))
     }
@@ -110,19 +116,36 @@ impl EngineError {
 
     /// Says that it is about a column of a table.
     #[must_use]
-    pub(crate) fn about_column(mut self, schema: &str, table: &str, column: &str) -> Self {
-        let owned = |name: &str| Some(name.to_owned());
-        self.0.object =
-            ErrorObject { schema: owned(schema), table: owned(table), column: owned(column), constraint: None };
+    pub(crate) fn about_column(mut self, schema: SchemaId, table: &str, column: &str) -> Self {
+        let (table, column) = (Some(table.to_owned()), Some(column.to_owned()));
+        self.0.object = ErrorObject { table, column, ..ErrorObject::default() };
+        self.0.schema = Some(schema);
         self
     }
 
     /// Says that it is about a constraint of a table.
     #[must_use]
-    pub(crate) fn about_constraint(mut self, schema: &str, table: &str, constraint: &str) -> Self {
-        let owned = |name: &str| Some(name.to_owned());
-        self.0.object =
-            ErrorObject { schema: owned(schema), table: owned(table), column: None, constraint: owned(constraint) };
+    pub(crate) fn about_constraint(mut self, schema: SchemaId, table: &str, constraint: &str) -> Self {
+        let (table, constraint) = (Some(table.to_owned()), Some(constraint.to_owned()));
+        self.0.object = ErrorObject { table, constraint, ..ErrorObject::default() };
+        self.0.schema = Some(schema);
+        self
+    }
+
+    /// Says that it is about a table.
+    #[must_use]
+    pub(crate) fn about_table(mut self, schema: SchemaId, table: &str) -> Self {
+        self.0.object = ErrorObject { table: Some(table.to_owned()), ..ErrorObject::default() };
+        self.0.schema = Some(schema);
+        self
+    }
+
+    /// Puts the name of the schema in that the object is in.
+    #[must_use]
+    pub(crate) fn with_schema_name(mut self, name_of: impl FnOnce(SchemaId) -> Option<String>) -> Self {
+        if let Some(schema) = self.0.schema.take() {
+            self.0.object.schema = name_of(schema);
+        }
         self
     }
 
@@ -187,6 +210,11 @@ impl EngineError {
         &self.0.object
     }
 
+    /// The schema of what it is about, as long as its name is not put in.
+    pub(crate) fn schema(&self) -> Option<SchemaId> {
+        self.0.schema
+    }
+
     /// The hint, if any.
     pub fn hint(&self) -> Option<String> {
         self.0.hint.clone()
@@ -211,7 +239,7 @@ impl fmt::Display for EngineError {
 
 impl fmt::Debug for EngineError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Report { state, message, detail, hint, context, position, object: _, source } = &*self.0;
+        let Report { state, message, detail, hint, context, position, object: _, schema: _, source } = &*self.0;
         write!(f, "{state}: {message}")?;
         for (label, text) in [("detail", detail), ("hint", hint), ("context", context)] {
             if let Some(text) = text {
@@ -235,6 +263,12 @@ impl From<SqlError> for EngineError {
         report.0.hint = error.hint().map(str::to_owned);
         report.0.context = error.context().map(str::to_owned);
         report.0.position = error.position();
+        if let Some(ViolatedDomain { domain, constraint }) = error.violated_domain() {
+            let definition = domain.definition();
+            let (data_type, constraint) = (Some(definition.name.clone()), constraint.clone());
+            report.0.object = ErrorObject { data_type, constraint, ..ErrorObject::default() };
+            report.0.schema = Some(definition.schema);
+        }
         report
     }
 }

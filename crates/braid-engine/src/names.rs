@@ -1,12 +1,9 @@
-//! Names as PostgreSQL reads them: folded to lower case unless quoted, tables in schema `public` of the one database.
+//! Names as PostgreSQL reads them: folded to lower case unless quoted.
 
 use braid_storage::ColumnDef;
 use sqlparser::ast::{Ident, ObjectName, ObjectNamePart};
 
 use crate::{EngineError, SqlState};
-
-/// The schema of all tables.
-pub(crate) const SCHEMA_NAME: &str = "public";
 
 /// Maximum length of a name in bytes: PostgreSQL's NAMEDATALEN - 1. Longer names are cut, as in PostgreSQL.
 pub(crate) const NAME_BYTES_MAX: usize = 63;

@@ -16,7 +16,7 @@ use futures::future::BoxFuture;
 use sqlparser::ast;
 use tokio_util::sync::CancellationToken;
 
-use crate::access::without_unreadable;
+use crate::access::told;
 use crate::altered_relations::{alter_relation, rename_index};
 use crate::bound_parameters::BoundParameters;
 use crate::dependents::Behavior;
@@ -167,7 +167,7 @@ impl Session {
             let _rest = Rest(&self.context);
             let outcome = self.execute_inner(statement, &params, cancel).await;
             let outcome = outcome.map_err(|error| self.context.retry_before_duplicate(error));
-            let outcome = outcome.map_err(|error| without_unreadable(&self.context, error));
+            let outcome = outcome.map_err(|error| told(&self.context, error));
             if outcome.is_err() {
                 self.fail_transaction();
             }
@@ -204,7 +204,7 @@ impl Session {
     /// # Errors
     /// Those of a commit: what the statements have changed is rolled back.
     pub fn end_message(&self) -> BoxFuture<'_, Result<(), EngineError>> {
-        Box::pin(async { self.context.end_message().await.map_err(|error| without_unreadable(&self.context, error)) })
+        Box::pin(async { self.context.end_message().await.map_err(|error| told(&self.context, error)) })
     }
 
     /// As [`Self::end_message`], after a failure: what the statements have changed is rolled back.

@@ -123,8 +123,9 @@ impl ErrorReport {
         info.where_context.clone_from(&self.context);
         info.position = self.position.map(|p| p.to_string());
         let mut response = ErrorResponse::from(info);
-        let ErrorObject { schema, table, column, constraint } = &self.object;
-        for (field, name) in [(b's', schema), (b't', table), (b'c', column), (b'n', constraint)] {
+        let ErrorObject { schema, table, column, data_type, constraint } = &self.object;
+        let fields = [(b's', schema), (b't', table), (b'c', column), (b'd', data_type), (b'n', constraint)];
+        for (field, name) in fields {
             response.fields.extend(name.clone().map(|name| (field, name)));
         }
         match self.severity {

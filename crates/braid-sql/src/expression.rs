@@ -161,12 +161,10 @@ pub struct DomainCast {
 /// What a value of a domain must satisfy.
 #[derive(Clone, Debug, PartialEq)]
 pub enum DomainConstraint {
-    /// NOT NULL, of the domain that messages call so.
-    NotNull(String),
+    /// NOT NULL.
+    NotNull,
     /// CHECK.
     Check {
-        /// The domain's name in messages.
-        domain: String,
         /// The constraint's name.
         name: String,
         /// The condition, in which the value is parameter 0. It has no columns and no other parameters, and is no operand of the expression.
@@ -178,7 +176,7 @@ impl DomainCast {
     /// The conditions of its constraints.
     pub fn conditions(&self) -> impl Iterator<Item = &Expression> {
         self.constraints.iter().filter_map(|constraint| match constraint {
-            DomainConstraint::NotNull(_) => None,
+            DomainConstraint::NotNull => None,
             DomainConstraint::Check { condition, .. } => Some(condition),
         })
     }

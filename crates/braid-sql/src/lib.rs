@@ -63,7 +63,7 @@ pub use column_value::column_value;
 pub use evaluation::Evaluation;
 pub use expression::Expression;
 pub use search_path::SearchPath;
-pub use sql_error::SqlError;
+pub use sql_error::{SqlError, ViolatedDomain};
 pub use sql_state::SqlState;
 pub use sql_type::SqlType;
 pub use values::Value;

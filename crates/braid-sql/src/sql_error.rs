@@ -4,6 +4,8 @@
 use std::error::Error;
 use std::fmt;
 
+use braid_base::DomainTypeId;
+
 use crate::SqlState;
 
 /// A statement that cannot be bound, or a value that cannot be computed. Small, so that a `Result` with it is.
@@ -18,6 +20,16 @@ struct Report {
     hint: Option<String>,
     context: Option<String>,
     position: Option<usize>,
+    violated_domain: Option<ViolatedDomain>,
+}
+
+/// A domain whose values one is not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ViolatedDomain {
+    /// The domain.
+    pub domain: DomainTypeId,
+    /// The constraint that excludes the value; `None` for NOT NULL.
+    pub constraint: Option<String>,
 }
 
 impl SqlError {
@@ -30,6 +42,7 @@ impl SqlError {
             hint: None,
             context: None,
             position: None,
+            violated_domain: None,
         }))
     }
 
@@ -63,6 +76,13 @@ impl SqlError {
     #[must_use]
     pub fn at(mut self, position: Option<usize>) -> Self {
         self.0.position = self.0.position.or(position);
+        self
+    }
+
+    /// Says that it is about a domain.
+    #[must_use]
+    pub fn about_domain(mut self, violated: ViolatedDomain) -> Self {
+        self.0.violated_domain = Some(violated);
         self
     }
 
@@ -100,6 +120,11 @@ impl SqlError {
     /// The context, if any.
     pub fn context(&self) -> Option<&str> {
         self.0.context.as_deref()
+    }
+
+    /// The domain that it is about, if any.
+    pub fn violated_domain(&self) -> Option<&ViolatedDomain> {
+        self.0.violated_domain.as_ref()
     }
 
     /// The place in the statement's text in characters from 1, if known.

@@ -1,5 +1,7 @@
 //! What can be wrong with a change of a table's columns.
 
+use braid_base::SchemaId;
+
 /// Most columns of a table, dropped ones included: PostgreSQL's limit.
 pub const COLUMNS_MAX: usize = 1600;
 
@@ -48,6 +50,8 @@ pub enum ColumnChangeError {
     /// A column without nulls and without a value for the rows that are there.
     #[error("column \"{column}\" of relation \"{table}\" contains null values")]
     ContainsNulls {
+        /// The schema of the table.
+        schema: SchemaId,
         /// The table.
         table: String,
         /// The column.

@@ -155,8 +155,8 @@ impl TableVersion {
         let has_null = |at: usize| self.chunks.iter().any(|chunk| chunk.segments[at].zone_map.null_count > 0);
         match not_null.into_iter().find(|(at, _)| has_null(*at)) {
             Some((_, column)) => {
-                let (table, column) = (self.def.name.clone(), column.name.clone());
-                Err(ColumnChangeError::ContainsNulls { table, column })
+                let (schema, table, column) = (self.def.schema, self.def.name.clone(), column.name.clone());
+                Err(ColumnChangeError::ContainsNulls { schema, table, column })
             }
             None => Ok(()),
         }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use arrow::array::ArrayRef;
-use braid_base::ChunkId;
+use braid_base::{ChunkId, SchemaId};
 use braid_io::{IoError, is_space_used_up};
 
 use crate::ColumnType;
@@ -26,6 +26,8 @@ pub enum KeyMemberName {
 /// The key that two rows would have.
 #[derive(Debug)]
 pub struct DuplicateKey {
+    /// The schema of the table.
+    pub schema: SchemaId,
     /// The table.
     pub table: String,
     /// The name of the key.
@@ -45,6 +47,8 @@ pub struct DuplicateKey {
 pub struct ViolatedReference {
     /// Its name.
     pub constraint: String,
+    /// The schema of the table that has it.
+    pub schema: SchemaId,
     /// The table that has it.
     pub table: String,
     /// The table that it refers to.
@@ -264,6 +268,8 @@ pub enum StoreError {
     /// A null in a NOT NULL column.
     #[error("null value in column \"{column}\" of table \"{table}\" violates its NOT NULL constraint")]
     NullViolation {
+        /// The schema of the table.
+        schema: SchemaId,
         /// The table.
         table: String,
         /// The column.

@@ -1,4 +1,4 @@
-//! Details of errors that show values: a role that may not read them is not shown them.
+//! What clients are told of errors: the schema of what they are about, and no values that the role may not read.
 
 use braid_base::ColumnId;
 use braid_sql::SqlState;
@@ -8,9 +8,15 @@ use super::AccessCheck;
 use crate::EngineError;
 use crate::statement_context::StatementContext;
 
+/// The error as the client gets it: with the name of its object's schema, and without values that the current role may not read.
+pub(crate) fn told(context: &StatementContext, error: EngineError) -> EngineError {
+    let error = without_unreadable(context, error);
+    error.with_schema_name(|schema| context.snapshot().schema_name(schema).map(str::to_owned))
+}
+
 /// The error without values of columns that the current role may not read, as PostgreSQL shows it then. Of a row that violates a constraint
 /// nothing is shown, where PostgreSQL shows the columns that can be read.
-pub(crate) fn without_unreadable(context: &StatementContext, error: EngineError) -> EngineError {
+fn without_unreadable(context: &StatementContext, error: EngineError) -> EngineError {
     let Some(detail) = error.detail() else { return error };
     let is_of_values = matches!(
         error.state(),
@@ -24,10 +30,11 @@ pub(crate) fn without_unreadable(context: &StatementContext, error: EngineError)
     let (Some(table), Some(of)) = (&object.table, detail_of(error.state(), &detail)) else {
         return error.without_detail();
     };
-    // Names are unique in a schema only: all tables of the name must be readable.
     let snapshot = context.snapshot();
     let constraint = object.constraint.as_deref().unwrap_or_default();
-    let mut named = snapshot.tables().filter(|version| version.def.name == *table);
+    let mut named = snapshot.tables().filter(|version| {
+        version.def.name == *table && error.schema().is_none_or(|schema| version.def.schema == schema)
+    });
     let is_readable = |version: &std::sync::Arc<TableVersion>| {
         let (read, columns) = match of {
             Shown::Row => (version.clone(), version.def.columns.iter().map(|column| column.id).collect()),

@@ -15,7 +15,7 @@ use braid_sql::{SqlError, SqlState};
 use braid_storage::{AccessObject, Catalog, Privileges, RoleId, TableDef};
 
 use crate::statement_context::StatementContext;
-pub(crate) use error_details::without_unreadable;
+pub(crate) use error_details::told;
 pub(crate) use reads::{ReadCheck, ReadRelation};
 
 /// What the current role of a session may do, which is no superuser, in one state of the database.

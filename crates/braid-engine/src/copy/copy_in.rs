@@ -6,7 +6,7 @@ use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use super::CopyTarget;
 use super::record_load::RecordLoad;
-use crate::access::without_unreadable;
+use crate::access::told;
 use crate::interrupt::Interrupt;
 use crate::outcome::CopySink;
 use crate::statement::{CopyFormat, CopyOptions};
@@ -47,7 +47,7 @@ impl CopySink for StdinLoad {
     fn data(&mut self, bytes: Bytes) -> BoxFuture<'_, Result<(), EngineError>> {
         Box::pin(async move {
             let taken = self.interrupt.run(self.load.take(&bytes)).await;
-            let taken = taken.map(drop).map_err(|error| without_unreadable(&self.context, error));
+            let taken = taken.map(drop).map_err(|error| told(&self.context, error));
             taken.inspect_err(|_| self.context.fail_transaction())
         })
     }
@@ -56,7 +56,7 @@ impl CopySink for StdinLoad {
         Box::pin(async move {
             let Self { context, load, interrupt, _running, .. } = *self;
             let complete = async { dml::add_rows(&context, load.complete().await?).await };
-            let completed = interrupt.run(complete).await.map_err(|error| without_unreadable(&context, error));
+            let completed = interrupt.run(complete).await.map_err(|error| told(&context, error));
             completed.inspect_err(|_| context.fail_transaction())
         })
     }

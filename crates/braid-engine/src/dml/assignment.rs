@@ -212,7 +212,7 @@ impl Assignment {
     fn check_nulls(&self, at: usize, array: ArrayRef) -> Result<ArrayRef, EngineError> {
         let column = &self.def.columns[at];
         if self.checks.is_none() && !column.nullable && array.null_count() > 0 {
-            return Err(null_violation(&self.def.name, &column.name));
+            return Err(null_violation(self.def.schema, &self.def.name, &column.name));
         }
         Ok(array)
     }

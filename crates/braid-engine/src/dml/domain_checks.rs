@@ -4,12 +4,11 @@
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef};
-use braid_base::{ColumnId, SchemaId, TableId};
+use braid_base::{ColumnId, DomainTypeId, SchemaId, TableId};
 use braid_sql::SqlType;
 use braid_sql::binder::domains::{DOMAIN_VALUE, condition_syntax, domain_levels};
 use braid_sql::evaluation::domains::{null_in_domain, violated_domain};
 use braid_sql::pg_catalog::TypeId;
-use braid_sql::pg_catalog::key_words::quote_identifier;
 use braid_storage::{CatalogDomain, ColumnDef, ColumnType, TableDef};
 
 use crate::EngineError;
@@ -19,8 +18,7 @@ use crate::statement_context::StatementContext;
 
 /// What values of a domain must satisfy, bound for a statement.
 pub(crate) struct DomainChecks {
-    /// The domain's name in messages.
-    domain: String,
+    domain: DomainTypeId,
     is_not_null: bool,
     conditions: Vec<(String, RowCondition)>,
 }
@@ -51,12 +49,12 @@ impl DomainChecks {
             }
         }
         let is_not_null = levels.iter().any(|level| level.is_not_null);
-        Ok(Self { domain: quote_identifier(&known.definition.name), is_not_null, conditions })
+        Ok(Self { domain: known.id, is_not_null, conditions })
     }
 
     /// NOT NULL of a domain alone.
     pub fn not_null(known: &CatalogDomain) -> Self {
-        Self { domain: quote_identifier(&known.definition.name), is_not_null: true, conditions: Vec::new() }
+        Self { domain: known.id, is_not_null: true, conditions: Vec::new() }
     }
 
     /// One condition of a domain.
@@ -65,7 +63,7 @@ impl DomainChecks {
     /// Those of the condition.
     pub fn only(context: &StatementContext, known: &CatalogDomain, condition: &str) -> Result<Self, EngineError> {
         let conditions = vec![(String::new(), bound_condition(context, domain_base(known)?, condition)?)];
-        Ok(Self { domain: quote_identifier(&known.definition.name), is_not_null: false, conditions })
+        Ok(Self { domain: known.id, is_not_null: false, conditions })
     }
 
     /// Whether there is nothing to violate.
@@ -97,8 +95,8 @@ impl DomainChecks {
     /// The error of a value.
     pub fn error(&self, violation: Violation<'_>) -> EngineError {
         match violation {
-            Violation::Null => null_in_domain(&self.domain).into(),
-            Violation::Check(name) => violated_domain(&self.domain, name).into(),
+            Violation::Null => null_in_domain(self.domain).into(),
+            Violation::Check(name) => violated_domain(self.domain, name).into(),
         }
     }
 }

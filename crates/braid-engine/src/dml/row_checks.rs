@@ -73,10 +73,8 @@ impl RowChecks {
         });
         // Of several columns of one row it is the first.
         let (row, column) = nulls.min_by_key(|(row, _)| *row)?;
-        let schema = self.context.schema_name(self.def.schema);
-        let error = null_violation(&self.def.name, &column.name)
-            .about_column(&schema, &self.def.name, &column.name)
-            .with_detail(self.detail(columns, row));
+        let error = null_violation(self.def.schema, &self.def.name, &column.name);
+        let error = error.with_detail(self.detail(columns, row));
         Some(RejectedRow { row, error })
     }
 
@@ -92,7 +90,7 @@ impl RowChecks {
             let message = format!("new row for relation \"{table}\" violates check constraint \"{name}\"");
             let error = EngineError::new(SqlState::CheckViolation, message)
                 .with_detail(self.detail(columns, row))
-                .about_constraint(&self.context.schema_name(self.def.schema), table, name);
+                .about_constraint(self.def.schema, table, name);
             RejectedRow { row, error }
         }))
     }

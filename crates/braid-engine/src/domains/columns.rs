@@ -45,7 +45,7 @@ pub(super) async fn constrain(
         let found = first_in_columns(context, statement, (def, &columns), &mut find).await?;
         if let Some((column, violation)) = found {
             let name = def.column_by_id(column).map_or("", |column| &column.name);
-            return Err(excluded_value(context, (def, name), violation, excluded));
+            return Err(excluded_value((def, name), violation, excluded));
         }
     }
     let mut writes = context.take_writes();
@@ -80,12 +80,7 @@ fn family_of(view: &Catalog, oid: u32) -> BTreeSet<u32> {
     family
 }
 
-fn excluded_value(
-    context: &StatementContext,
-    (def, column): (&TableDef, &str),
-    violation: Violation<'_>,
-    excluded: Excluded,
-) -> EngineError {
+fn excluded_value((def, column): (&TableDef, &str), violation: Violation<'_>, excluded: Excluded) -> EngineError {
     let table = &def.name;
     let (state, what) = match violation {
         Violation::Null => (SqlState::NotNullViolation, "contains null values"),
@@ -93,9 +88,7 @@ fn excluded_value(
     };
     let message = format!("column \"{column}\" of table \"{table}\" {what}");
     match excluded {
-        Excluded::Refused => {
-            EngineError::new(state, message).about_column(&context.schema_name(def.schema), table, column)
-        }
+        Excluded::Refused => EngineError::new(state, message).about_column(def.schema, table, column),
         Excluded::Unsupported => {
             EngineError::unsupported("NOT VALID is not supported where values violate the constraint")
                 .with_detail(message)

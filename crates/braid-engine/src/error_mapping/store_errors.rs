@@ -1,5 +1,6 @@
 //! The mapping of the store's errors to SQLSTATEs.
 
+use braid_base::SchemaId;
 use braid_sql::functions::text_input::ReadingSession;
 use braid_sql::pg_catalog::key_words::quote_identifier;
 use braid_storage::{
@@ -7,7 +8,6 @@ use braid_storage::{
 };
 
 use super::{corrupt, from_device};
-use crate::names::SCHEMA_NAME;
 use crate::stored_row::shown_key_value;
 use crate::{EngineError, SqlState};
 
@@ -19,6 +19,10 @@ pub(super) fn from_store(error: &StoreError) -> EngineError {
         }
         StoreError::UnknownTable { table } => {
             return EngineError::new(SqlState::UndefinedTable, format!("relation \"{table}\" does not exist"));
+        }
+        StoreError::Columns(ColumnChangeError::ContainsNulls { schema, table, column }) => {
+            let error = EngineError::new(SqlState::NotNullViolation, error.to_string());
+            return error.about_column(*schema, table, column);
         }
         StoreError::Columns(error) => state_of_column_change(error),
         StoreError::TypeExists { name } => {
@@ -51,7 +55,7 @@ pub(super) fn from_store(error: &StoreError) -> EngineError {
                 None => EngineError::internal(source.to_string()),
             };
         }
-        StoreError::NullViolation { table, column } => return null_violation(table, column),
+        StoreError::NullViolation { schema, table, column } => return null_violation(*schema, table, column),
         StoreError::DuplicateKey(duplicate) => return duplicate_key(duplicate),
         StoreError::ForeignKey(violated) => return foreign_key(violated),
         StoreError::PendingChecks { .. } => SqlState::ObjectInUse,
@@ -118,7 +122,7 @@ fn halted(reason: &str) -> EngineError {
 
 /// PostgreSQL's error for a key that two rows would have. Times are shown in ISO form, and those with a zone in UTC.
 fn duplicate_key(duplicate: &DuplicateKey) -> EngineError {
-    let DuplicateKey { table, key, members, types, values, is_of_table } = duplicate;
+    let DuplicateKey { schema, table, key, members, types, values, is_of_table } = duplicate;
     let facts = ReadingSession::of_output();
     let shown = types.iter().zip(values).map(|(column_type, array)| shown_key_value(array, *column_type, &facts));
     let name = |member: &KeyMemberName| match member {
@@ -134,12 +138,12 @@ fn duplicate_key(duplicate: &DuplicateKey) -> EngineError {
         }
     };
     let error = EngineError::new(SqlState::UniqueViolation, message).with_detail(detail);
-    error.about_constraint(SCHEMA_NAME, table, key)
+    error.about_constraint(*schema, table, key)
 }
 
 /// PostgreSQL's error for rows that refer to no row. Times are shown as [`duplicate_key`] shows them.
 fn foreign_key(violated: &ViolatedReference) -> EngineError {
-    let ViolatedReference { constraint, table, referenced, columns, types, values, side } = violated;
+    let ViolatedReference { constraint, schema, table, referenced, columns, types, values, side } = violated;
     let facts = ReadingSession::of_output();
     let shown = types.iter().zip(values).map(|(column_type, array)| shown_key_value(array, *column_type, &facts));
     let shown = format!("Key ({})=({})", columns.join(", "), shown.collect::<Vec<_>>().join(", "));
@@ -157,11 +161,11 @@ fn foreign_key(violated: &ViolatedReference) -> EngineError {
         ),
     };
     let error = EngineError::new(SqlState::ForeignKeyViolation, message).with_detail(detail);
-    error.about_constraint(SCHEMA_NAME, table, constraint)
+    error.about_constraint(*schema, table, constraint)
 }
 
 /// PostgreSQL's error for a null in a NOT NULL column.
-pub(crate) fn null_violation(table: &str, column: &str) -> EngineError {
+pub(crate) fn null_violation(schema: SchemaId, table: &str, column: &str) -> EngineError {
     let message = format!("null value in column \"{column}\" of relation \"{table}\" violates not-null constraint");
-    EngineError::new(SqlState::NotNullViolation, message).about_column(SCHEMA_NAME, table, column)
+    EngineError::new(SqlState::NotNullViolation, message).about_column(schema, table, column)
 }

@@ -6,7 +6,7 @@ use crate::test_db::{TestDb, copy_in};
 
 /// The parts of an error that are about a row.
 fn about(error: &EngineError) -> (String, String, String) {
-    let ErrorObject { schema, table, column, constraint } = error.object().clone();
+    let ErrorObject { schema, table, column, constraint, .. } = error.object().clone();
     let names = [schema, table, column, constraint].map(|name| name.unwrap_or_default()).join(",");
     (error.message().to_owned(), error.detail().unwrap_or_default(), names)
 }

@@ -13,6 +13,7 @@ mod dml;
 mod domains;
 mod doubtful_commits;
 mod enum_types;
+mod error_objects;
 mod errors;
 mod explain;
 mod explosions;

@@ -17,7 +17,6 @@ use super::precedence::rebind_all;
 use super::{Binder, Statement};
 use crate::expression::{DomainCast, DomainConstraint, Expression, Node};
 use crate::functions::SessionFacts;
-use crate::pg_catalog::key_words::quote_identifier;
 use crate::pg_catalog::{CastContext, TypeId};
 use crate::relation::{ColumnId, Output};
 use crate::syntax::{SqlDialect, parser_of};
@@ -116,10 +115,9 @@ pub fn domain_levels(domain: DomainTypeId, session: &dyn SessionFacts) -> Vec<Ar
 /// What values of a domain must satisfy.
 fn constraints_of(domain: DomainTypeId, session: &dyn SessionFacts) -> Result<Vec<DomainConstraint>, SqlError> {
     let levels = domain_levels(domain, session);
-    let shown = levels.last().map_or_else(String::new, |level| quote_identifier(&level.name));
     let mut constraints = Vec::new();
     if levels.iter().any(|level| level.is_not_null) {
-        constraints.push(DomainConstraint::NotNull(shown.clone()));
+        constraints.push(DomainConstraint::NotNull);
     }
     let base = SqlType::of(TypeId::of_domain(domain)).base();
     for level in &levels {
@@ -127,8 +125,7 @@ fn constraints_of(domain: DomainTypeId, session: &dyn SessionFacts) -> Result<Ve
         checks.sort_by(|a, b| a.name.cmp(&b.name));
         for check in checks {
             let condition = condition_of(&check.condition, base, session).map_err(SqlError::without_position)?;
-            let (domain, name) = (shown.clone(), check.name.clone());
-            constraints.push(DomainConstraint::Check { domain, name, condition });
+            constraints.push(DomainConstraint::Check { name: check.name.clone(), condition });
         }
     }
     Ok(constraints)

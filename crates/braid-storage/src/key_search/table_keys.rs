@@ -73,6 +73,7 @@ pub(crate) fn duplicate_key(def: &TableDef, key: &KeyDef, values: Vec<ArrayRef>,
         None => key.columns.iter().filter_map(column).unzip(),
     };
     Box::new(DuplicateKey {
+        schema: def.schema,
         table: def.name.clone(),
         key: key.name.clone(),
         members,

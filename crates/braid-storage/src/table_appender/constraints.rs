@@ -16,7 +16,8 @@ pub(crate) fn check_batch(def: &TableDef, batch: &RecordBatch) -> Result<(), Sto
     check_schema(def, batch.schema_ref())?;
     for (column, array) in def.columns.iter().zip(batch.columns()) {
         if !column.nullable && array.null_count() > 0 {
-            return Err(StoreError::NullViolation { table: def.name.clone(), column: column.name.clone() });
+            let (schema, table, column) = (def.schema, def.name.clone(), column.name.clone());
+            return Err(StoreError::NullViolation { schema, table, column });
         }
         check_values(def, column, array)?;
     }

@@ -556,6 +556,7 @@ pub(super) fn violation(
     let columns = || columns.iter().filter_map(|id| of.column_by_id(*id));
     StoreError::ForeignKey(Box::new(ViolatedReference {
         constraint: key.name.clone(),
+        schema: table.schema,
         table: table.name.clone(),
         referenced: referenced.name.clone(),
         columns: columns().map(|column| column.name.clone()).collect(),

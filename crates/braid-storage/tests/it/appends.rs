@@ -129,7 +129,7 @@ async fn rows_that_do_not_fit_the_table_spoil_the_append() {
     ));
     let bad = RecordBatch::try_new(schema, columns).unwrap();
     match appender.append(bad).await.unwrap_err() {
-        StoreError::NullViolation { table, column } => assert_eq!((table.as_str(), column.as_str()), ("t", "id")),
+        StoreError::NullViolation { table, column, .. } => assert_eq!((table.as_str(), column.as_str()), ("t", "id")),
         other => panic!("{other}"),
     }
     assert!(matches!(appender.append(rows(11..12)).await, Err(StoreError::IncompleteAppend { .. })));

@@ -165,8 +165,8 @@ impl AlteredTable {
             Some(_) => self.has_deleted_nulls |= null_count(id) > 0,
             None if has_missing || version.chunks.is_empty() || self.new_values.contains_key(&id) => {}
             None => {
-                let (table, column) = (self.def.name.clone(), name.to_owned());
-                return Err(store_error(ColumnChangeError::ContainsNulls { table, column }));
+                let (schema, table, column) = (self.def.schema, self.def.name.clone(), name.to_owned());
+                return Err(store_error(ColumnChangeError::ContainsNulls { schema, table, column }));
             }
         }
         Ok(())

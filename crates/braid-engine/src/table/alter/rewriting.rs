@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef};
 use arrow::record_batch::RecordBatch;
-use braid_base::ColumnId;
+use braid_base::{ColumnId, SchemaId};
 use braid_sql::syntax::{SqlDialect, parser_of};
 use braid_sql::tables::{ROW_IDS, changed_table_schema};
 use braid_storage::{AlteredRows, ColumnChangeError, ColumnDef, ColumnType, TableDef};
@@ -80,7 +80,7 @@ pub(super) async fn altered_rows(
             }
         }
         if let Some(name) = checks.violated(&altered.unverified, &batch)? {
-            return Err(violated(&context.schema_name(def.schema), &def.name, name));
+            return Err(violated(def.schema, &def.name, name));
         }
         if let Some(appender) = &mut appender {
             appender.append(batch).await?;
@@ -134,7 +134,7 @@ pub(crate) async fn first_in_columns<T: Send>(
     Ok(None)
 }
 
-fn violated(schema: &str, table: &str, name: &str) -> EngineError {
+fn violated(schema: SchemaId, table: &str, name: &str) -> EngineError {
     let message = format!("check constraint \"{name}\" of relation \"{table}\" is violated by some row");
     EngineError::new(SqlState::CheckViolation, message).about_constraint(schema, table, name)
 }
@@ -150,8 +150,8 @@ fn check_nulls(def: &TableDef, columns: &[ArrayRef], is_meant: impl Fn(ColumnId)
     let mut columns = def.columns.iter().zip(columns).filter(|(column, _)| is_meant(column.id));
     match columns.find(|(column, values)| !column.nullable && values.null_count() > 0) {
         Some((column, _)) => {
-            let (table, column) = (def.name.clone(), column.name.clone());
-            Err(store_error(ColumnChangeError::ContainsNulls { table, column }))
+            let (schema, table, column) = (def.schema, def.name.clone(), column.name.clone());
+            Err(store_error(ColumnChangeError::ContainsNulls { schema, table, column }))
         }
         None => Ok(()),
     }
