@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use braid_base::{SchemaId, TableId};
 use braid_catalog::column_types::sql_type_of;
 use braid_sql::pg_catalog::pg_catalog;
 use braid_sql::types::type_names::format_type;
@@ -24,6 +25,8 @@ const STATISTICS: std::ops::RangeInclusive<i64> = -1..=10_000;
 
 /// A relation whose storage is spoken of.
 struct Target {
+    id: TableId,
+    schema: SchemaId,
     name: String,
     /// In PostgreSQL's words.
     kind: &'static str,
@@ -53,6 +56,9 @@ pub(crate) fn check(context: &StatementContext, statement: &StorageStatement) ->
     for hint in &statement.hints {
         target.check(&snapshot, hint)?;
     }
+    if statement.hints.iter().filter(|hint| matches!(hint, StorageHint::Logged(_))).count() > 1 {
+        return Err(EngineError::unsupported("cannot change persistence setting twice"));
+    }
     let is_told = |hint: &&StorageHint| {
         !matches!(hint, StorageHint::WithoutOids | StorageHint::Parameters(_) | StorageHint::ResetParameters)
     };
@@ -69,23 +75,25 @@ impl Target {
     fn of(snapshot: &Catalog, named: Named) -> Result<Self, EngineError> {
         Ok(match named {
             Named::Sequence(known) => {
-                let name = known.definition.name.clone();
-                Self { name, kind: "sequences", columns: Vec::new(), keys: Vec::new(), is_temporary: false }
+                let (id, schema, name) = (known.definition.id, known.definition.schema, known.definition.name.clone());
+                Self { id, schema, name, kind: "sequences", columns: Vec::new(), keys: Vec::new(), is_temporary: false }
             }
             Named::View(view) if !view.is_materialized() => {
-                let name = view.name.clone();
-                Self { name, kind: "views", columns: Vec::new(), keys: Vec::new(), is_temporary: false }
+                let (id, schema, name) = (view.id, view.schema, view.name.clone());
+                Self { id, schema, name, kind: "views", columns: Vec::new(), keys: Vec::new(), is_temporary: false }
             }
             Named::View(view) => {
                 let def = snapshot.by_id(view.id).map(|version| Arc::clone(&version.def));
                 let def = def.ok_or_else(|| EngineError::internal("a materialized view without its table"))?;
-                let (columns, keys) = (def.columns.clone(), def.keys.clone());
-                Self { name: view.name.clone(), kind: "materialized views", columns, keys, is_temporary: false }
+                let (columns, keys, name) = (def.columns.clone(), def.keys.clone(), view.name.clone());
+                let (id, schema, kind) = (view.id, view.schema, "materialized views");
+                Self { id, schema, name, kind, columns, keys, is_temporary: false }
             }
             other => {
                 let def = other.into_altered()?;
+                let (id, schema, is_temporary) = (def.id, def.schema, snapshot.is_temporary(def.schema));
                 let (name, columns, keys) = (def.name.clone(), def.columns.clone(), def.keys.clone());
-                Self { name, kind: "tables", columns, keys, is_temporary: snapshot.is_temporary(def.schema) }
+                Self { id, schema, name, kind: "tables", columns, keys, is_temporary }
             }
         })
     }
@@ -140,14 +148,27 @@ impl Target {
             }
             (StorageHint::Logged(_), _) if self.is_temporary => {
                 let message = format!("cannot change logged status of table \"{}\" because it is temporary", self.name);
-                Err(EngineError::new(SqlState::InvalidTableDefinition, message))
+                let error = EngineError::new(SqlState::InvalidTableDefinition, message);
+                Err(error.about_table(self.schema, &self.name))
             }
+            (StorageHint::Logged(false), _) => self.check_unreferenced(snapshot),
             (StorageHint::Parameters(parameters), _) => check_parameters(parameters),
             (StorageHint::ClusterOn(Some(index)) | StorageHint::ReplicaIdentity(Some(index)), _) => {
                 self.check_index(snapshot, &fold(index))
             }
             _ => Ok(()),
         }
+    }
+
+    /// Checks that no other table refers to it: all tables are logged, and must not refer to one that is not.
+    fn check_unreferenced(&self, snapshot: &Catalog) -> Result<(), EngineError> {
+        let mut references = snapshot.references_to(self.id).into_iter();
+        let Some(other) = references.find(|reference| reference.table.id != self.id) else { return Ok(()) };
+        let (name, referring) = (&self.name, &other.table.name);
+        let message =
+            format!("could not change table \"{name}\" to unlogged because it references logged table \"{referring}\"");
+        let error = EngineError::new(SqlState::InvalidTableDefinition, message);
+        Err(error.about_constraint(self.schema, name, &other.key.name))
     }
 
     fn column(&self, name: &Ident) -> Result<&ColumnDef, EngineError> {
