@@ -155,6 +155,17 @@ impl EnumTypeId {
         TYPES.get(self.0).expect("the number of a type is given out for its entry")
     }
 
+    /// Notes how a transaction changes the type, which others do not see before its commit.
+    pub fn propose(self, definition: &Arc<EnumType>) {
+        TYPES.propose(self.0, definition);
+    }
+
+    /// Whether a transaction that has not committed adds a label of this text.
+    pub fn is_proposed(self, text: &str) -> bool {
+        let has = |definition: Arc<EnumType>| definition.label(text).is_some();
+        self.definition().label(text).is_none() && TYPES.proposed(self.0).into_iter().any(has)
+    }
+
     /// Changes the type. Its keys keep their labels.
     pub fn redefine(self, definition: Arc<EnumType>) {
         TYPES.replace(self.0, definition);

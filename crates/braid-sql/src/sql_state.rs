@@ -254,6 +254,8 @@ sql_states! {
     InvalidForeignKey = "42830",
     /// An object that is not yet what the statement needs.
     ObjectNotInPrerequisiteState = "55000",
+    /// A label of an enumerated type whose transaction has not committed.
+    UnsafeNewEnumValue = "55P04",
     /// A setting that cannot be changed now.
     CannotChangeNow = "55P02",
     /// Cancelled by the client, or timed out.

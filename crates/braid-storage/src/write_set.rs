@@ -426,7 +426,9 @@ impl WriteSet {
         if let Some(types) = changes.into_changed() {
             let seen = view.types_by_oid();
             let base = self.types.take().map_or_else(|| seen.clone(), |edits| edits.before(seen));
-            self.types = Some(TypeEdits::new(base, types));
+            let edits = TypeEdits::new(base, types);
+            edits.changed().for_each(|known| known.id.propose(&known.definition));
+            self.types = Some(edits);
             self.announce_new_types();
         }
         Ok(result)

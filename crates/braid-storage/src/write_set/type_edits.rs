@@ -41,6 +41,13 @@ impl TypeEdits {
         self.after.iter().filter(|(oid, _)| !self.before.contains_key(oid)).map(|(_, known)| known)
     }
 
+    /// The types that there were before, and that are others.
+    pub(super) fn changed(&self) -> impl Iterator<Item = &CatalogType> {
+        let is_changed =
+            |(oid, known): &(&u32, &CatalogType)| self.before.get(oid).is_some_and(|before| !is_same(before, known));
+        self.after.iter().filter(is_changed).map(|(_, known)| known)
+    }
+
     /// Whether a type that there was before, or a label of one, has another name.
     pub(super) fn has_renamed(&self) -> bool {
         self.before.iter().any(|(oid, before)| {
