@@ -80,11 +80,15 @@ impl Target {
         &self.relation
     }
 
-    /// A column of its rows.
+    /// A column of its rows, with the schema: a table of another one may have its name.
     pub fn column(&self, at: usize) -> Expr {
         let quoted = |name: &str| Ident::with_quote('"', name);
-        let qualifier = self.alias.clone().unwrap_or_else(|| quoted(&self.def.name));
-        Expr::CompoundIdentifier(vec![qualifier, quoted(&self.def.columns[at].name)])
+        let mut names = match &self.alias {
+            Some(alias) => vec![alias.clone()],
+            None => vec![quoted(&self.schema), quoted(&self.def.name)],
+        };
+        names.push(quoted(&self.def.columns[at].name));
+        Expr::CompoundIdentifier(names)
     }
 }
 
