@@ -9,7 +9,7 @@ use braid_sql::pg_catalog::TypeId;
 use braid_sql::syntax::plain_values;
 use braid_storage::TableDef;
 use sqlparser::ast::{
-    Expr, Ident, Insert, ObjectName, ObjectNamePart, Query, SetExpr, TableObject, Value as SyntaxValue,
+    Expr, Ident, Insert, ObjectName, ObjectNamePart, Query, SelectItem, SetExpr, TableObject, Value as SyntaxValue,
     With,
 };
 
@@ -20,6 +20,7 @@ use super::defaults::DomainDefaults;
 use super::identities::Identities;
 use super::on_conflict::Conflicts;
 use super::part_types::{as_prepared, note_types};
+use super::sequence_calls::{calls_sequences, numbered_besides};
 use super::values::{BoundRows, ValueRows, has_default, is_default, spell_out_default};
 use crate::bound_parameters::{BoundParameters, declared_types};
 use crate::front_end::{
@@ -250,7 +251,68 @@ impl<'a> Target<'a> {
         let defaults = DomainDefaults::of(&snapshot, &def);
         let target = Self { def, columns, source, listed, returning, identities, defaults, overriding };
         target.check_values()?;
-        Ok(target)
+        target.with_numbers_in_rows()
+    }
+
+    /// The same with DEFAULT in the rows of VALUES for columns whose defaults take numbers of sequences, if the rows call functions of
+    /// sequences: those see each other in the order in which PostgreSQL computes them. Of one row that is the order of the columns; of
+    /// several rows each has its values first, then its defaults.
+    fn with_numbers_in_rows(mut self) -> Result<Self, EngineError> {
+        let Some(values) = self.source.as_deref().and_then(plain_values) else { return self.with_numbers_in_query() };
+        let width = values.rows.first().map_or(0, |row| row.content.len());
+        let is_even = width <= self.columns.len() && values.rows.iter().all(|row| row.content.len() == width);
+        if !is_even || !values.rows.iter().flat_map(|row| &row.content).any(calls_sequences) {
+            return Ok(self);
+        }
+        let mut columns = self.columns[..width].to_vec();
+        columns.extend(numbered_besides(&self.def, &columns, &self.defaults)?);
+        let mut order: Vec<usize> = (0..columns.len()).collect();
+        if values.rows.len() == 1 {
+            order.sort_by_key(|at| columns[*at]);
+        }
+        if columns.len() == width && order.is_sorted() {
+            return Ok(self);
+        }
+        let mut query = self.source.take().map(Cow::into_owned).ok_or_else(|| EngineError::internal("no VALUES"))?;
+        if let SetExpr::Values(values) = &mut *query.body {
+            for row in &mut values.rows {
+                let word = || Expr::Identifier(Ident::new("default"));
+                row.content = order.iter().map(|at| row.content.get(*at).cloned().unwrap_or_else(word)).collect();
+            }
+        }
+        self.columns = order.iter().map(|at| columns[*at]).collect();
+        self.listed = Vec::new();
+        self.source = Some(Cow::Owned(query));
+        Ok(self)
+    }
+
+    /// The same with such defaults in the select list of a query that calls functions of sequences, behind its own columns. Where that would
+    /// change the rows, or their columns cannot be counted, it stays.
+    fn with_numbers_in_query(mut self) -> Result<Self, EngineError> {
+        let Some(source) = self.source.as_deref() else { return Ok(self) };
+        let Some(width) = extensible_width(source).filter(|width| *width <= self.columns.len()) else {
+            return Ok(self);
+        };
+        if !self.listed.is_empty() && width != self.columns.len() || !calls_sequences(source) {
+            return Ok(self);
+        }
+        let mut columns = self.columns[..width].to_vec();
+        let mut numbered = numbered_besides(&self.def, &columns, &self.defaults)?;
+        numbered.retain(|at| self.identities.check_inserted(&self.def, *at, self.overriding).is_ok());
+        let mut query = source.clone();
+        if let SetExpr::Select(select) = &mut *query.body {
+            for at in numbered {
+                if let Some(default) = self.defaults.syntax(&self.def.columns[at])? {
+                    select.projection.push(SelectItem::UnnamedExpr(Expr::Nested(Box::new(default))));
+                    columns.push(at);
+                }
+            }
+        }
+        if columns.len() > width {
+            self.columns = columns;
+            self.source = Some(Cow::Owned(query));
+        }
+        Ok(self)
     }
 
     /// ON CONFLICT and RETURNING, bound before any value is computed: an error in them uses up no number of a sequence. DO UPDATE may wait
@@ -466,6 +528,18 @@ impl<'a> Target<'a> {
         }
         Ok(query)
     }
+}
+
+/// The number of columns of a query that may have more of them, computed for the same rows.
+fn extensible_width(query: &Query) -> Option<usize> {
+    let SetExpr::Select(select) = &*query.body else { return None };
+    let has_plain_rows = query.order_by.is_none()
+        && query.limit_clause.is_none()
+        && query.fetch.is_none()
+        && query.locks.is_empty()
+        && select.distinct.is_none();
+    let is_one = |item: &SelectItem| matches!(item, SelectItem::UnnamedExpr(_) | SelectItem::ExprWithAlias { .. });
+    (has_plain_rows && select.projection.iter().all(is_one)).then_some(select.projection.len())
 }
 
 /// The mapping of the rows' columns to the table's columns.

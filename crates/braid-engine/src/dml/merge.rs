@@ -23,6 +23,7 @@ use super::insert::{plain_name, sources_of};
 use super::merge_expressions::{check_not_volatile, guarded, number_of_clause};
 use super::new_values::NewValues;
 use super::part_types::{as_prepared, note_types};
+use super::sequence_calls::{calls_sequences, numbered_besides};
 use super::values::{is_default, spell_out_default};
 use crate::bound_parameters::{BoundParameters, declared_types};
 use crate::front_end::{self, PartQuery, ReturnedRows, StatementFacts, StatementTables, StoredIn};
@@ -360,6 +361,15 @@ impl Action {
                 target.identities.check_inserted(def, *at, None)?;
             }
             spell_out_default(value, &def.columns[*at], &target.defaults)?;
+        }
+        if values.iter().any(calls_sequences) {
+            for at in numbered_besides(def, &given, &target.defaults)? {
+                given.push(at);
+                values.extend(target.defaults.syntax(&def.columns[at])?.map(|syntax| Expr::Nested(Box::new(syntax))));
+            }
+            let mut both: Vec<(usize, Expr)> = given.into_iter().zip(values).collect();
+            both.sort_by_key(|(at, _)| *at);
+            (given, values) = both.into_iter().unzip();
         }
         Ok(Self::Add(given, values))
     }

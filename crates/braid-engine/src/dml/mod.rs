@@ -20,6 +20,7 @@
 //! | [`generated_columns`] | GENERATED ALWAYS AS: the values of columns that are computed of others |
 //! | [`identities`] | which values may be stored in identity columns and generated ones |
 //! | [`defaults`] | DEFAULT: the values of missing columns |
+//! | [`sequence_calls`] | values and defaults that see each other's numbers of sequences |
 
 pub(crate) mod assignment;
 mod changed_rows;
@@ -43,6 +44,7 @@ mod parts;
 mod referential_actions;
 mod replaced_rows;
 pub(crate) mod row_checks;
+mod sequence_calls;
 mod update;
 mod values;
 

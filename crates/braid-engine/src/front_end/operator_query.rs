@@ -182,7 +182,7 @@ pub(super) fn alone(context: &StatementContext, query: &LoweredQuery) -> (AloneP
         seed: settings.get("braid.join_order_seed").and_then(|seed| seed.parse().ok()).unwrap_or_default(),
     };
     let ordered = impose_join_order(&query.plan, std::slice::from_ref(&no_parameters), keys, imposed).plan;
-    let workers = database.worker_count(&settings);
+    let workers = if query.is_row_wise { 1 } else { database.worker_count(&settings) };
     (AlonePlan::new(&ordered, &no_parameters, shown.made.clone(), workers), shown)
 }
 

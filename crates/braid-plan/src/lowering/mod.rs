@@ -31,6 +31,7 @@
 //! | [`operators`] | which functions are comparisons and arithmetic |
 //! | [`parameters`] | expressions that read no row: constants, and parameters of plans for many statements |
 //! | [`peers`] | DISTINCT ON and WITH TIES |
+//! | [`row_order`] | expressions that see what others do to the session, row by row |
 //! | [`row_function`] | expressions that are computed row by row |
 //! | [`session_dependence`] | functions that give other results in other sessions |
 //! | [`sources`] | constant rows |
@@ -65,6 +66,7 @@ mod query;
 mod recursions;
 mod relations;
 mod row_function;
+mod row_order;
 mod session_dependence;
 mod sources;
 mod tables;

@@ -18,6 +18,7 @@ use super::expressions::position;
 use super::forms::{Numerics, Place};
 use super::parameters::{PlanParameter, check_is_for_many_sessions};
 use super::relations::Input;
+use super::row_order::is_row_wise;
 use super::tables::{StoredTables, read_columns};
 use crate::planning_memory::planning_memory;
 use crate::rewriting::renumbering::CteNumbers;
@@ -46,6 +47,8 @@ pub struct LoweredQuery {
     /// Whether it may fail because [128 bits are too narrow](super::is_too_narrow), before it returns a row, and can then be lowered
     /// again with [`Numerics::Wide`].
     pub is_optimistic: bool,
+    /// Whether one worker is to run it, because its expressions see what others do to the session.
+    pub is_row_wise: bool,
 }
 
 /// What a query is planned with.
@@ -111,6 +114,7 @@ pub fn lower(query: &Query, columns: &Columns, environment: Environment<'_>) -> 
         forms: RefCell::default(),
         place: Cell::default(),
         is_optimistic: Cell::new(false),
+        is_row_wise: is_row_wise(&query.relation),
         memory: planning_memory(&query.relation),
     };
     let ids: Vec<ColumnId> = query.outputs.iter().map(|output| output.column).collect();
@@ -132,6 +136,7 @@ pub fn lower(query: &Query, columns: &Columns, environment: Environment<'_>) -> 
         forms: query.outputs.iter().map(|output| lowering.form(output.column)).collect(),
         parameters: lowering.parameters.into_inner(),
         is_optimistic: lowering.is_optimistic.get(),
+        is_row_wise: lowering.is_row_wise,
     })
 }
 
@@ -158,6 +163,8 @@ pub(super) struct Lowering<'a> {
     /// The place of the operator that is being lowered.
     pub place: Cell<Place>,
     pub is_optimistic: Cell<bool>,
+    /// Whether the order in which expressions are computed matters.
+    pub is_row_wise: bool,
     /// What the plan's constants are counted under.
     pub memory: LimitedMemory,
 }

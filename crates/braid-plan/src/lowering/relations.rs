@@ -12,6 +12,7 @@ use braid_storage::Scalar;
 
 use super::forms::form_of_values;
 use super::query::Lowering;
+use super::row_order::{is_of_session, one_by_one};
 use super::sources::ConstantRows;
 use crate::values::Form;
 
@@ -39,12 +40,14 @@ impl Lowering<'_> {
             Relation::Table(scan) => self.table(scan),
             Relation::Values { columns, rows } => self.values(columns, rows),
             Relation::Filter { input, condition } => {
-                let Input { plan, columns } = self.relation(input)?;
+                let input = self.relation(input)?;
+                let Input { plan, columns } = self.in_row_order(input, std::iter::once(condition));
                 let condition = self.expression(condition, &columns)?;
                 Ok(Input { plan: Plan::Filter { input: Box::new(plan), condition }, columns })
             }
             Relation::Map { input, expressions } => {
                 let input = self.relation(input)?;
+                let input = self.in_row_order(input, expressions.iter().map(|(_, expression)| expression));
                 let expressions = expressions
                     .iter()
                     .map(|(column, expression)| Ok((*column, self.made(*column, expression, &input.columns)?)))
@@ -74,6 +77,14 @@ impl Lowering<'_> {
             Relation::With { cte, definition, body, is_materialized: _ } => self.with_table(*cte, definition, body),
             Relation::CteScan { cte, columns } => self.table_scan(*cte, columns),
             Relation::Recursive(recursion) => self.recursion(recursion),
+        }
+    }
+
+    /// The rows of an input, one by one if one of the expressions over them needs that.
+    fn in_row_order<'e>(&self, input: Input, mut expressions: impl Iterator<Item = &'e Expression>) -> Input {
+        match self.is_row_wise && expressions.any(is_of_session) {
+            true => Input { plan: one_by_one(input.plan), columns: input.columns },
+            false => input,
         }
     }
 
@@ -140,7 +151,8 @@ impl Lowering<'_> {
         }
         forms.push(Form::Integer);
         let source = ConstantRows::new(&forms, &rows)?;
-        let input = Box::new(Plan::Source { source: Arc::new(source), column_count: number + 1 });
+        let source = Plan::Source { source: Arc::new(source), column_count: number + 1 };
+        let input = Box::new(if self.is_row_wise { one_by_one(source) } else { source });
         Ok(Input { plan: Plan::Project { input, expressions }, columns: columns.to_vec() })
     }
 
