@@ -1,4 +1,4 @@
-//! Expressions that see what others do to the session: `nextval` and `currval`, `set_config` and `current_setting`.
+//! Expressions that see what others do to the session: `nextval` and `currval`.
 //!
 //! Operators compute a batch column by column. Where one such expression changes what another one reads, each row must be through with all
 //! before the next one comes, as in PostgreSQL: such a query gets its rows one by one, on one worker.
@@ -18,10 +18,10 @@ use braid_sql::pg_catalog::pg_catalog;
 use braid_sql::relation::Relation;
 
 /// Functions that change the session for others.
-const CHANGING: &[&str] = &["nextval", "setval", "set_config", "setseed"];
+const CHANGING: &[&str] = &["nextval", "setval"];
 
 /// Functions that read what these change.
-const READING: &[&str] = &["currval", "lastval", "current_setting"];
+const READING: &[&str] = &["currval", "lastval"];
 
 /// Whether the order in which a query's expressions are computed matters.
 pub(super) fn is_row_wise(relation: &Relation) -> bool {
