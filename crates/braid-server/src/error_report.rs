@@ -213,11 +213,12 @@ mod tests {
         let mut bytes = BytesMut::new();
         let mut report = ErrorReport::from(error).with_context("c");
         let name = |name: &str| Some(name.to_owned());
-        report.0.object = ErrorObject { schema: name("s"), table: name("t"), column: name("c"), constraint: name("n") };
+        let (schema, table, column, constraint) = (name("s"), name("t"), name("c"), name("n"));
+        report.0.object = ErrorObject { schema, table, column, data_type: name("y"), constraint };
         report.message().encode(&mut bytes).unwrap();
         let fields: Vec<&[u8]> = bytes[5..].split(|b| *b == 0).filter(|f| !f.is_empty()).collect();
-        let expected: [&[u8]; 12] =
-            [b"SERROR", b"VERROR", b"C42703", b"Mno x", b"Dd", b"Hh", b"P3", b"Wc", b"ss", b"tt", b"cc", b"nn"];
+        let expected: [&[u8]; 13] =
+            [b"SERROR", b"VERROR", b"C42703", b"Mno x", b"Dd", b"Hh", b"P3", b"Wc", b"ss", b"tt", b"cc", b"dy", b"nn"];
         assert_eq!(fields, expected);
         assert_eq!(bytes[0], b'E');
     }

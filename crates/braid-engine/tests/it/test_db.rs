@@ -148,6 +148,11 @@ pub async fn answer_of(waiting: JoinHandle<Result<String, EngineError>>) -> Resu
     answer.map_err(|error| error.sqlstate().to_owned())
 }
 
+/// The texts of a column, if it has them beside other forms.
+fn shown(array: &ArrayRef) -> &dyn Array {
+    texts_with_bytes(array).map_or(array, |(texts, _)| texts)
+}
+
 /// Runs a statement: rows as `1|a` lines, otherwise the tag.
 pub async fn run_one(
     session: &Session,
@@ -162,9 +167,11 @@ pub async fn run_one(
                 let batch = batch?;
                 assert_eq!(batch.schema(), schema, "the stream keeps the promised schema");
                 let options = FormatOptions::default().with_null("NULL");
-                let shown = |array| texts_with_bytes(array).map_or(array, |(texts, _)| texts as &dyn Array);
-                let formatter = |array: &ArrayRef| ArrayFormatter::try_new(shown(array.as_ref()), &options).unwrap();
-                let columns: Vec<ArrayFormatter<'_>> = batch.columns().iter().map(formatter).collect();
+                let columns: Vec<ArrayFormatter<'_>> = batch
+                    .columns()
+                    .iter()
+                    .map(|array| ArrayFormatter::try_new(shown(array), &options).unwrap())
+                    .collect();
                 for row in 0..batch.num_rows() {
                     let values: Vec<String> = columns.iter().map(|column| column.value(row).to_string()).collect();
                     lines.push(values.join("|"));
