@@ -68,6 +68,8 @@ pub(crate) async fn execute(
             }
             let mode = if *is_full { LockMode::AccessExclusive } else { LockMode::ShareUpdateExclusive };
             for table in check_targets(context, work, targets)? {
+                // Each table is kept from others only while it is worked on.
+                context.locks().end_transaction();
                 if !lock(context, table, (work, mode, *patience)).await? {
                     continue;
                 }
@@ -81,6 +83,9 @@ pub(crate) async fn execute(
         MaintenanceStatement::Analyze { patience, unknown, targets } => {
             check_options("ANALYZE", unknown.as_deref())?;
             for table in check_targets(context, Work::Analyze, targets)? {
+                if !is_in_block {
+                    context.locks().end_transaction();
+                }
                 if lock(context, table, (Work::Analyze, LockMode::ShareUpdateExclusive, *patience)).await? {
                     note_upkeep(context, table, (false, true));
                 }

@@ -70,6 +70,16 @@ impl Notices {
         }
     }
 
+    /// How many wait.
+    pub fn count(&self) -> usize {
+        self.waiting.lock().len()
+    }
+
+    /// Forgets those behind the first ones.
+    pub fn truncate(&self, count: usize) {
+        self.waiting.lock().truncate(count);
+    }
+
     /// Takes those that wait.
     pub fn take(&self) -> Vec<Notice> {
         std::mem::take(&mut self.waiting.lock())

@@ -28,7 +28,7 @@ use crate::recall::SharedForm;
 use crate::session_control::Chain;
 use crate::settings::{DEFINITIONS, Report, Scope};
 use crate::statement::{Command, ObjectChange, SequenceKind, SequenceStatement, Tokens};
-use crate::statement_context::{MessageScope, StatementContext};
+use crate::statement_context::{MessageScope, Preparation, StatementContext};
 use crate::table_names::{Named, named_table};
 use crate::{
     Database, EngineError, NamedCursors, Notice, Outcome, ParameterType, ParameterValue, Prepared, Statement,
@@ -80,11 +80,9 @@ impl Session {
     ) -> BoxFuture<'a, Result<Prepared, EngineError>> {
         Box::pin(async move {
             let interrupt = self.interrupt(CancellationToken::new());
+            let _preparation = Preparation(&self.context);
             let prepared =
                 interrupt.run(self.context.times().of_planning(self.prepare_unlocked(statement, param_types))).await;
-            if self.context.is_between_transactions() {
-                self.context.locks().end_transaction();
-            }
             prepared.inspect_err(|_| self.fail_transaction())
         })
     }
@@ -95,7 +93,7 @@ impl Session {
         statement: &Statement,
         declared: &[Option<ParameterType>],
     ) -> Result<Prepared, EngineError> {
-        let attempts = self.context.attempts();
+        let mut attempts = self.context.attempts(statement.kind());
         loop {
             attempts.begin();
             let prepared = self.prepare_inner(statement, declared).await;
@@ -225,7 +223,7 @@ impl Session {
         params: &BoundParameters,
         interrupt: &Interrupt,
     ) -> Result<Outcome, EngineError> {
-        let attempts = self.context.attempts();
+        let mut attempts = self.context.attempts(statement.kind());
         loop {
             attempts.begin();
             let outcome = self.dispatch_once(statement, params, interrupt).await;

@@ -25,6 +25,7 @@ mod writes;
 
 use identity::Login;
 use locks::Attempt;
+pub(crate) use locks::Preparation;
 pub(crate) use transactions::Characteristics;
 pub(crate) use writes::{RenumberedRow, RowChange};
 
@@ -61,6 +62,8 @@ use crate::{EngineError, StatementKind, TransactionStatus};
 #[derive(Clone)]
 pub(crate) struct StatementContext {
     shared: Arc<Shared>,
+    /// Of a planner: the attempt that it plans.
+    planned: Option<u64>,
 }
 
 struct Shared {
@@ -90,6 +93,8 @@ struct State {
     transaction: Transaction,
     /// The statement that is executed or planned, if it may begin anew.
     attempt: Option<Attempt>,
+    /// Attempts of the session so far.
+    attempt_count: u64,
     /// What the client has sent together, while it is executed.
     message: Option<Message>,
     /// When the statement and its transaction began.
@@ -185,6 +190,7 @@ impl StatementContext {
                 started_us,
                 state,
             }),
+            planned: None,
         }
     }
 
@@ -308,7 +314,7 @@ impl StatementContext {
         F: Future<Output = Result<T, EngineError>>,
         W: FnOnce(Self) -> F + Send + 'static,
     {
-        let context = self.clone();
+        let context = self.of_planner();
         self.database().planning_threads().run(Lane::Large, move || work(context)).await
     }
 
@@ -319,7 +325,7 @@ impl StatementContext {
         F: Future<Output = Result<T, EngineError>>,
         W: FnOnce(Self) -> F + Send + 'static,
     {
-        let context = self.clone();
+        let context = self.of_planner();
         let lane = if size.is_large() { Lane::Large } else { Lane::Small };
         self.times().of_planning(self.database().planning_threads().run(lane, move || work(context))).await
     }

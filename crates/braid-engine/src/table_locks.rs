@@ -21,15 +21,19 @@ pub(crate) async fn lock(
     patience: LockPatience,
 ) -> Result<(), EngineError> {
     for name in names {
-        let catalog = context.state_of_names();
-        let Some(relation) = lockable(context, &catalog, name, mode)? else { continue };
-        let mut locked = vec![relation];
-        add_read(&catalog, relation, &mut locked);
-        for relation in locked {
-            lock_one(context, &catalog, relation, mode, patience).await?;
+        loop {
+            let mark = context.locks().mark();
+            let catalog = context.state_of_names();
+            let Some(locked) = lockable(context, &catalog, name, mode)? else { break };
+            for relation in &locked {
+                lock_one(context, &catalog, *relation, mode, patience).await?;
+            }
+            // The name may mean something else since it was waited for.
+            if lockable(context, &context.state_of_names(), name, mode)? == Some(locked) {
+                break;
+            }
+            context.locks().roll_back_to(mark);
         }
-        // It may have gone while the lock was waited for.
-        lockable(context, &context.state_of_names(), name, mode)?;
     }
     Ok(())
 }
@@ -68,16 +72,20 @@ fn add_read(catalog: &Catalog, relation: TableId, locked: &mut Vec<TableId>) {
     }
 }
 
-/// The relation of a name; `None` for one of the system, of which there are no changes that a weak lock would keep out.
+/// The relation of a name, and those that it reads; `None` for one of the system, of which there are no changes that a weak lock would keep out.
 fn lockable(
     context: &StatementContext,
     catalog: &Catalog,
     name: &ObjectName,
     mode: LockMode,
-) -> Result<Option<TableId>, EngineError> {
+) -> Result<Option<Vec<TableId>>, EngineError> {
     let (name, kind) = match named_table(context, catalog, name)? {
-        Named::Table(def) => return Ok(Some(def.id)),
-        Named::View(view) if !view.is_materialized() => return Ok(Some(view.id)),
+        Named::Table(def) => return Ok(Some(vec![def.id])),
+        Named::View(view) if !view.is_materialized() => {
+            let mut locked = vec![view.id];
+            add_read(catalog, view.id, &mut locked);
+            return Ok(Some(locked));
+        }
         Named::View(view) => (view.name.clone(), "materialized views"),
         Named::Sequence(known) => (known.definition.name.clone(), "sequences"),
         Named::System(..) if !mode.is_strong() => return Ok(None),

@@ -130,6 +130,8 @@ enum Waiting {
 pub trait OtherWaits: fmt::Debug + Send + Sync {
     /// The sessions that a session waits for.
     fn blocking(&self, session: i32) -> Vec<i32>;
+    /// Lets a session that waits only for its turn go before others; false if it does not.
+    fn let_through(&self, session: i32) -> bool;
 }
 
 #[derive(Debug)]
@@ -438,7 +440,14 @@ impl LockOwner {
         state.waits.insert(self.number, holder);
         let wait = Wait(self);
         let others = self.locks.others.get();
-        let blocking = |session: i32| others.map(|others| others.blocking(session)).unwrap_or_default();
+        let blocking = |session: i32| {
+            let of_others = others.map(|others| {
+                // Others may wait for it: it does not wait for its turn behind them.
+                others.let_through(session);
+                others.blocking(session)
+            });
+            of_others.unwrap_or_default()
+        };
         if state.waits_for_itself(self.number, &blocking) {
             drop((state, wait));
             return Err(StoreError::Deadlock);

@@ -76,9 +76,9 @@ impl Assignment {
         Self { condition, ..self }
     }
 
-    /// Whether columns get defaults.
-    pub fn has_defaults(&self) -> bool {
-        self.defaults.iter().any(Option::is_some)
+    /// Whether columns get defaults that may differ from row to row.
+    pub fn has_volatile_defaults(&self) -> bool {
+        self.defaults.iter().flatten().any(AssignedExpression::is_volatile)
     }
 
     /// Converts a batch that has all columns of the table in order.
@@ -120,6 +120,7 @@ impl Assignment {
             (None, None) => self.check_nulls(at, new_null_array(&self.def.columns[at].column_type.arrow(), row_count)),
         });
         let mut columns = columns.collect::<Result<Vec<_>, _>>()?;
+        let of_domain = self.rejected_before_condition(&columns, row_count)?;
         let (kept, unknown) = self.keep_rows(&mut columns, row_count)?;
         let row_count = kept.as_ref().map_or(row_count, Vec::len);
         let failed = self.compute_generated(&mut columns, row_count)?;
@@ -130,11 +131,26 @@ impl Assignment {
         };
         let place = |row: usize| kept.as_ref().map_or(row, |kept| kept[row]);
         let rejected = rejected.or(failed).map(|rejected| RejectedRow { row: place(rejected.row), ..rejected });
-        let rejected = rejected.or(unknown);
+        let rejected = match (of_domain, rejected.or(unknown)) {
+            (Some(of_domain), Some(later)) if later.row < of_domain.row => Some(later),
+            (of_domain, later) => of_domain.or(later),
+        };
         let options = RecordBatchOptions::new().with_row_count(Some(row_count));
         match rejected {
             Some(rejected) => Ok(Err(rejected)),
             None => Ok(Ok(RecordBatch::try_new_with_options(self.schema.clone(), columns, &options)?)),
+        }
+    }
+
+    /// The first row with a value that its domain forbids, if a condition will leave rows out: values are read before that is asked.
+    fn rejected_before_condition(
+        &self,
+        columns: &[ArrayRef],
+        row_count: usize,
+    ) -> Result<Option<RejectedRow>, EngineError> {
+        match (&self.condition, &self.checks) {
+            (Some(_), Some(checks)) => checks.first_of_given_domains(columns, row_count),
+            _ => Ok(None),
         }
     }
 

@@ -69,9 +69,9 @@ struct PlainRows {
 }
 
 impl PlainRows {
-    /// Whether something is to be computed.
-    fn has_expressions(&self) -> bool {
-        self.assignment.has_defaults() || self.given.as_ref().is_some_and(BoundRows::has_expressions)
+    /// Whether computing them changes the session, as taking a number of a sequence does.
+    fn is_volatile(&self) -> bool {
+        self.assignment.has_volatile_defaults() || self.given.as_ref().is_some_and(BoundRows::is_volatile)
     }
 
     fn computed(self) -> Result<RecordBatch, EngineError> {
@@ -261,6 +261,8 @@ impl<'a> Target<'a> {
         let Some(values) = self.source.as_deref().and_then(plain_values) else { return self.with_numbers_in_query() };
         let width = values.rows.first().map_or(0, |row| row.content.len());
         let is_even = width <= self.columns.len() && values.rows.iter().all(|row| row.content.len() == width);
+        // Too few values for the listed columns are an error of the binder.
+        let is_even = is_even && (self.listed.is_empty() || width == self.columns.len());
         if !is_even || !values.rows.iter().flat_map(|row| &row.content).any(calls_sequences) {
             return Ok(self);
         }
@@ -298,7 +300,8 @@ impl<'a> Target<'a> {
         }
         let mut columns = self.columns[..width].to_vec();
         let mut numbered = numbered_besides(&self.def, &columns, &self.defaults)?;
-        numbered.retain(|at| self.identities.check_inserted(&self.def, *at, self.overriding).is_ok());
+        let is_taken = |at: usize| self.identities.check_inserted(&self.def, at, self.overriding).is_ok();
+        numbered.retain(|at| is_taken(*at) && !self.passes_over(*at));
         let mut query = source.clone();
         if let SetExpr::Select(select) = &mut *query.body {
             for at in numbered {
@@ -329,7 +332,7 @@ impl<'a> Target<'a> {
         let bind = async {
             let conflicts = Conflicts::of(part.context, (with, insert), &self.def)?;
             let conflicts = conflicts.ok_or_else(|| EngineError::internal("an INSERT without ON CONFLICT"))?;
-            if plain.is_none_or(PlainRows::has_expressions) {
+            if plain.is_none_or(PlainRows::is_volatile) {
                 conflicts.check_update(part).await?;
             }
             Ok((conflicts, self.planned_returning(part).await?))

@@ -117,6 +117,10 @@ impl<'a> Plan<'a> {
         statement: &Statement,
         parameters: &BoundParameters,
     ) -> Result<Option<u64>, EngineError> {
+        // Where a side waits for a lock of a table, all begin anew.
+        if context.database().locks().has_strong() {
+            self.describe(context, statement, &mut parameters.types().iter().copied().map(Some).collect()).await?;
+        }
         let mut changes = Changes::default();
         let mut tables = StatementTables::of(context.snapshot());
         let rows = ReturnedRows::of_query(context, statement, &self.source, (&tables, parameters)).await?;

@@ -52,7 +52,8 @@ pub(crate) async fn execute(
     interrupt: &Interrupt,
 ) -> Result<Outcome, EngineError> {
     check_overriding(statement)?;
-    if has_inserts(query) {
+    // Where a part waits for a lock of a table, all begin anew.
+    if has_inserts(query) || context.database().locks().has_strong() {
         check_bindings((context, statement), query, parameters).await?;
     }
     for _ in 0..ATTEMPTS_MAX {

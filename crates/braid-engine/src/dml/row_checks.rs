@@ -54,9 +54,32 @@ impl RowChecks {
         Ok(self.first_of_domains(columns, up_to)?.or(own))
     }
 
+    /// The first of so many rows with a value that its domain forbids, in the columns that are not generated.
+    ///
+    /// # Errors
+    /// Those of the conditions.
+    pub fn first_of_given_domains(
+        &self,
+        columns: &[ArrayRef],
+        row_count: usize,
+    ) -> Result<Option<RejectedRow>, EngineError> {
+        let is_given = |at: usize| self.def.columns[at].generated.is_none();
+        self.first_of(columns, row_count, is_given)
+    }
+
     fn first_of_domains(&self, columns: &[ArrayRef], row_count: usize) -> Result<Option<RejectedRow>, EngineError> {
+        self.first_of(columns, row_count, |_| true)
+    }
+
+    /// The first row with a value that its domain forbids, in some columns.
+    fn first_of(
+        &self,
+        columns: &[ArrayRef],
+        row_count: usize,
+        is_meant: impl Fn(usize) -> bool,
+    ) -> Result<Option<RejectedRow>, EngineError> {
         let mut first: Option<RejectedRow> = None;
-        for (at, checks) in &self.domains {
+        for (at, checks) in self.domains.iter().filter(|(at, _)| is_meant(*at)) {
             let rows = first.as_ref().map_or(row_count, |rejected| rejected.row);
             let found = checks.first_violation(&columns[*at], rows)?;
             let found = found.map(|(row, violation)| RejectedRow { row, error: checks.error(violation) });

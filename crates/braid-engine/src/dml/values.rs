@@ -66,9 +66,13 @@ enum Piece {
 }
 
 impl BoundRows {
-    /// Whether something is to be computed.
-    pub fn has_expressions(&self) -> bool {
-        self.columns.iter().flat_map(|(_, pieces)| pieces).any(|piece| matches!(piece, Piece::Bound { .. }))
+    /// Whether computing them changes the session.
+    pub fn is_volatile(&self) -> bool {
+        let is_volatile = |piece: &Piece| match piece {
+            Piece::Bound { expression, .. } => expression.is_volatile(),
+            _ => false,
+        };
+        self.columns.iter().flat_map(|(_, pieces)| pieces).any(is_volatile)
     }
 
     /// The rows as a batch of the table. What is the same in all sessions comes first, as PostgreSQL's planner computes it, then the rest in the

@@ -8,6 +8,7 @@ use braid_base::{ColumnId, DomainType};
 use braid_storage::{AlteredRows, Catalog, ColumnDomain, TableDef};
 
 use crate::dml::domain_checks::{DomainChecks, Violation};
+use crate::session_locks::LockMode;
 use crate::statement_context::StatementContext;
 use crate::table::first_in_columns;
 use crate::{EngineError, SqlState, Statement};
@@ -48,6 +49,7 @@ pub(super) async fn constrain(
             return Err(excluded_value((def, name), violation, excluded));
         }
     }
+    context.define_relations(tables.iter().map(|def| def.id), LockMode::Share)?;
     let mut writes = context.take_writes();
     for oid in &family {
         let Some(known) = view.domain(*oid) else { continue };

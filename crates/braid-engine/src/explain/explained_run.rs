@@ -5,7 +5,7 @@ use futures::StreamExt;
 
 use crate::bound_parameters::BoundParameters;
 use crate::interrupt::Interrupt;
-use crate::recall::{Answer, Course, KnownTemplate, Place, answer, plan_alone};
+use crate::recall::{Answer, Course, KnownTemplate, Place, answer, plan_alone, use_tables};
 use crate::rows::Rows;
 use crate::sharing::{AlonePlan, PassReport, Wanted};
 use crate::statement_context::StatementContext;
@@ -64,6 +64,9 @@ impl ExplainedQuery {
         params: &BoundParameters,
         template: KnownTemplate,
     ) -> Result<Self, EngineError> {
+        if let KnownTemplate::Plan(bound, _) = &template {
+            use_tables(context, &bound.template)?;
+        }
         if let KnownTemplate::Plan(bound, _) = template
             && let Some(plan) = plan_alone(context, &bound, &context.settings())
         {

@@ -23,7 +23,7 @@ use crate::statement_limits::StatementSize;
 use crate::templates::generalization::Generalization;
 use crate::templates::plan_template::{BoundTemplate, ParameterRow, PlanTemplate};
 use crate::templates::template_cache::{Learning, Recall, TextEntry};
-use crate::{EngineError, Outcome, Statement};
+use crate::{EngineError, Outcome, SqlState, Statement};
 
 /// Whether a text has a plan already, or a description if it has parameters, so that it need not be parsed.
 pub(crate) fn is_known(context: &StatementContext, scanned: &ScannedText) -> bool {
@@ -61,14 +61,23 @@ pub(crate) async fn execute(
     };
     let Some(row) = template.bind(&constants, params, &facts) else { return Ok(None) };
     let bound = BoundTemplate { template: template.clone(), text_number: entry.number, row };
-    template.tables.iter().try_for_each(|(table, _)| context.use_table(*table, LockMode::AccessShare))?;
-    context.note_reads(template.tables.iter().map(|(table, _)| *table));
+    use_tables(context, &template)?;
     let Some(answer) = answer(context, &bound, &settings, Wanted::Rows).await? else { return Ok(None) };
     let rows = match template.is_optimistic {
         false => Some(answer.rows),
         true => unless_too_narrow(answer.rows).await,
     };
     Ok(rows.map(|rows| outcome(context, rows, template.shown.clone(), interrupt, "SELECT")))
+}
+
+/// Locks the tables of a statement with this template, and notes that it reads them.
+///
+/// # Errors
+/// When the statement is to begin anew.
+pub(crate) fn use_tables(context: &StatementContext, template: &PlanTemplate) -> Result<(), EngineError> {
+    template.tables.iter().try_for_each(|(table, _)| context.use_table(*table, LockMode::AccessShare))?;
+    context.note_reads(template.tables.iter().map(|(table, _)| *table));
+    Ok(())
 }
 
 /// The plan that statements share, and the parameters of each.
@@ -244,6 +253,10 @@ async fn learn(
                 let template = Arc::new(template);
                 entry.keep(template.clone(), &general);
                 Some(template)
+            }
+            // Nothing is known of the template: the statement begins anew.
+            Err(NoTemplate(reason)) if context.is_postponed() => {
+                return Err(EngineError::new(SqlState::LockNotAvailable, reason));
             }
             Err(NoTemplate(reason)) => {
                 tracing::debug!(reason, "no template");

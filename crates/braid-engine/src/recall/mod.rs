@@ -25,5 +25,5 @@ mod template_planner;
 pub(crate) use answer::{Answer, Course, Place, answer, plan_alone};
 pub(crate) use description::{described, keep_description};
 pub use execution::SharedForm;
-pub(crate) use execution::{execute, is_known, shared_form};
+pub(crate) use execution::{execute, is_known, shared_form, use_tables};
 pub(crate) use known_template::KnownTemplate;

@@ -4,8 +4,9 @@
 //! 1. A session's own locks do not exclude each other.
 //! 2. Who asks for what others exclude waits, and so does who asks for what excludes a request that waits already, so that no request waits
 //!    for ever behind weaker ones. Only a session that holds what excludes that request goes before it.
-//! 3. A wait that would close a circle of waits is refused, unless the circle is one of places in the queue: then the request goes first.
+//! 3. A wait that would close a circle of waits is refused, unless one that waits in the circle does so only for its turn: that one goes first.
 
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::lock_mode::{LockMode, LockModes, LockTarget, Purpose, Request};
@@ -22,6 +23,17 @@ pub(super) enum Answer {
     Full,
 }
 
+/// What becomes of a circle of waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Circle {
+    /// There is none.
+    None,
+    /// There was one. There may be another.
+    Opened,
+    /// None of its sessions waits only for its turn.
+    Deadlock,
+}
+
 /// All locks of all sessions.
 #[derive(Debug, Default)]
 pub(super) struct LockTable {
@@ -29,7 +41,8 @@ pub(super) struct LockTable {
     /// What each session holds, so that its end does not walk what all hold.
     targets: HashMap<i32, HashSet<LockTarget>>,
     waits: HashMap<i32, Waiting>,
-    next_place: u64,
+    /// Places of the queue from 1 on; who goes first has 0.
+    last_place: u64,
     strong: Strong,
 }
 
@@ -178,8 +191,8 @@ impl LockTable {
 
     /// Puts a session into the queue.
     pub fn begin_wait(&mut self, session: i32, request: Request) {
-        let waiting = Waiting { request, place: self.next_place };
-        self.next_place += 1;
+        self.last_place += 1;
+        let waiting = Waiting { request, place: self.last_place };
         self.strong.waiting += usize::from(request.is_strong());
         let before = self.waits.insert(session, waiting);
         assert!(before.is_none(), "a session waits for one lock at a time");
@@ -191,32 +204,48 @@ impl LockTable {
         self.strong.waiting -= usize::from(ended.is_some_and(|waiting| waiting.request.is_strong()));
     }
 
-    /// Lets a request that waits go before those that wait longer, if only its place keeps it waiting.
+    /// Lets a request that waits go before those that wait longer, if only its place keeps it waiting. False if it is so already, too.
     pub fn go_first(&mut self, session: i32) -> bool {
         let Some(request) = self.awaited(session) else { return false };
         let is_free = self.excluding(session, request).next().is_none();
-        if let Some(waiting) = self.waits.get_mut(&session).filter(|_| is_free) {
-            waiting.place = 0;
+        match self.waits.get_mut(&session).filter(|waiting| is_free && waiting.place > 0) {
+            Some(waiting) => {
+                waiting.place = 0;
+                true
+            }
+            None => false,
         }
-        is_free
     }
 
-    /// Whether a session waits for itself, through others. `row_waits` are the sessions that wait for others by locks of rows and keys.
-    pub fn waits_for_itself(&self, session: i32, row_waits: &[(i32, i32)]) -> bool {
-        let (mut seen, mut next) = (HashSet::from([session]), vec![session]);
+    /// Looks for a circle of waits through a session that waits, and opens it where a session waits for its turn only. `row_waits` are the
+    /// sessions that wait for others by locks of rows and keys.
+    pub fn open_circle(&mut self, session: i32, row_waits: &[(i32, i32)]) -> Circle {
+        let circle = self.circle(session, row_waits);
+        match circle.is_empty() {
+            true => Circle::None,
+            false if circle.into_iter().any(|waiting| self.go_first(waiting)) => Circle::Opened,
+            false => Circle::Deadlock,
+        }
+    }
+
+    /// The sessions of a circle of waits, beginning with the last one before `session`; none if it does not wait for itself.
+    fn circle(&self, session: i32, row_waits: &[(i32, i32)]) -> Vec<i32> {
+        let (mut waits_before, mut next) = (HashMap::new(), vec![session]);
         while let Some(at) = next.pop() {
             let of_lock = self.awaited(at).into_iter().flat_map(|request| self.blocking(at, request));
             let of_rows = row_waits.iter().filter(|(waiting, _)| *waiting == at).map(|(_, holder)| *holder);
             for holder in of_lock.chain(of_rows) {
                 if holder == session {
-                    return true;
+                    let way = std::iter::successors(Some(at), |at| waits_before.get(at).copied());
+                    return way.collect();
                 }
-                if seen.insert(holder) {
+                if let Entry::Vacant(unseen) = waits_before.entry(holder) {
+                    unseen.insert(at);
                     next.push(holder);
                 }
             }
         }
-        false
+        Vec::new()
     }
 
     /// Gives back a lock of a session's transaction.
@@ -364,14 +393,31 @@ mod tests {
         assert_eq!(table.request(3, read), Answer::Granted);
         table.begin_wait(2, of(2, LockMode::AccessExclusive, Purpose::Explicit));
         table.begin_wait(3, of(1, LockMode::RowExclusive, Purpose::Use));
-        assert!(!table.waits_for_itself(3, &[]));
+        assert_eq!(table.open_circle(3, &[]), Circle::None);
         assert_eq!(table.request(1, read), Answer::Excluded);
         table.begin_wait(1, read);
-        assert!(table.waits_for_itself(1, &[]));
-        assert!(table.go_first(1));
+        assert_eq!(table.open_circle(1, &[]), Circle::Opened);
         assert_eq!(table.request(1, read), Answer::Granted);
-        assert!(!table.go_first(2) && !table.waits_for_itself(2, &[]));
-        assert!(table.waits_for_itself(2, &[(1, 2)]), "1 waits for a row of 2");
+        table.end_wait(1);
+        assert_eq!(table.open_circle(2, &[]), Circle::None);
+        assert_eq!(table.open_circle(2, &[(1, 2)]), Circle::Deadlock, "1 waits for a row of 2");
+    }
+
+    /// 2 waits for 1, and 3 only behind 2; then 1 waits for what 3 holds.
+    #[test]
+    fn whoever_waits_for_its_turn_lets_a_circle_open() {
+        let of = |table, mode, purpose| Request { target: LockTarget::Relation(TableId(table)), mode, purpose };
+        let mut table = LockTable::default();
+        let read = of(1, LockMode::AccessShare, Purpose::Use);
+        assert_eq!(table.request(1, read), Answer::Granted);
+        assert_eq!(table.request(3, of(2, LockMode::RowExclusive, Purpose::Use)), Answer::Granted);
+        table.begin_wait(2, of(1, LockMode::AccessExclusive, Purpose::Explicit));
+        assert_eq!(table.request(3, read), Answer::Excluded);
+        table.begin_wait(3, read);
+        table.begin_wait(1, of(2, LockMode::Share, Purpose::Explicit));
+        assert_eq!(table.open_circle(1, &[]), Circle::Opened);
+        assert_eq!(table.open_circle(1, &[]), Circle::None);
+        assert_eq!(table.request(3, read), Answer::Granted);
     }
 
     /// Random requests of four sessions: no two hold what excludes each other, and at the end nothing is left.

@@ -32,7 +32,7 @@ use parking_lot::{Mutex, MutexGuard, RwLock};
 use tokio::sync::Notify;
 
 pub(crate) use lock_mode::{LockMode, LockTarget, Purpose, Request};
-use lock_table::{Answer, LockTable, TARGETS_MAX};
+use lock_table::{Answer, Circle, LockTable, TARGETS_MAX};
 
 use crate::{EngineError, SqlState};
 
@@ -62,6 +62,7 @@ pub(crate) struct SessionLocks {
 #[derive(Debug, Default)]
 struct OwnLocks {
     acquired: Vec<Acquired>,
+    requests: HashSet<Request>,
     listed_count: usize,
 }
 
@@ -130,6 +131,11 @@ impl Locks {
         self.strong_given_back.load(Ordering::SeqCst)
     }
 
+    /// Whether a strong lock is held or waited for.
+    pub fn has_strong(&self) -> bool {
+        self.strong.load(Ordering::SeqCst) > 0
+    }
+
     /// Changes the table. What it is then is seen by all that use tables.
     fn change<T>(&self, change: impl FnOnce(&mut LockTable) -> T) -> T {
         let mut table = self.table.lock();
@@ -150,7 +156,7 @@ impl Locks {
         let sessions: Vec<_> = self.sessions.read().iter().map(|(id, own)| (*id, own.clone())).collect();
         for (session, own) in sessions {
             let mut own = own.lock();
-            let OwnLocks { acquired, listed_count } = &mut *own;
+            let OwnLocks { acquired, listed_count, .. } = &mut *own;
             for acquired in acquired.iter_mut().filter(|own| own.is_listed && own.request.target == target) {
                 acquired.is_listed = false;
                 *listed_count -= 1;
@@ -164,6 +170,14 @@ impl OtherWaits for Locks {
     fn blocking(&self, session: i32) -> Vec<i32> {
         let table = self.table.lock();
         table.awaited(session).map(|request| table.blocking(session, request).collect()).unwrap_or_default()
+    }
+
+    fn let_through(&self, session: i32) -> bool {
+        let is_let_through = self.change(|table| table.go_first(session));
+        if is_let_through {
+            self.released.notify_waiters();
+        }
+        is_let_through
     }
 }
 
@@ -193,8 +207,7 @@ impl SessionLocks {
                 Answer::Full => return Err(full()),
             }
         }
-        own.acquired.push(Acquired { request, is_listed });
-        own.listed_count += usize::from(is_listed);
+        own.add(Acquired { request, is_listed });
         Ok(Used::Now { strong_given_back: self.locks.strong_given_back() })
     }
 
@@ -219,7 +232,7 @@ impl SessionLocks {
             return Ok(true);
         }
         match self.locks.change(|table| table.request(self.session_id, request)) {
-            Answer::Granted => own.acquired.push(Acquired { request, is_listed: false }),
+            Answer::Granted => own.add(Acquired { request, is_listed: false }),
             Answer::Excluded => return Ok(false),
             Answer::Full => return Err(full()),
         }
@@ -292,15 +305,11 @@ impl SessionLocks {
             // Who begins to wait for rows from here on sees this wait: one of both finds the circle. The locks of rows are asked while
             // the table is free, as they ask it.
             let row_waits = row_waits();
-            let goes_on = self.locks.change(|table| {
-                let is_in_circle = table.waits_for_itself(self.session_id, &row_waits);
-                if is_in_circle && !table.go_first(self.session_id) {
-                    return Err(EngineError::new(SqlState::DeadlockDetected, "deadlock detected"));
-                }
-                Ok(is_in_circle)
-            })?;
-            if !goes_on {
-                released.await;
+            match self.locks.change(|table| table.open_circle(self.session_id, &row_waits)) {
+                Circle::None => released.await,
+                // One that waits in it may go on now.
+                Circle::Opened => self.locks.released.notify_waiters(),
+                Circle::Deadlock => return Err(EngineError::new(SqlState::DeadlockDetected, "deadlock detected")),
             }
         }
     }
@@ -328,6 +337,9 @@ impl SessionLocks {
             let mut own = self.own.lock();
             let since = mark.min(own.acquired.len());
             let given_back: Vec<Acquired> = own.acquired.drain(since..).collect();
+            for acquired in &given_back {
+                own.requests.remove(&acquired.request);
+            }
             own.listed_count -= given_back.iter().filter(|acquired| acquired.is_listed).count();
             given_back.iter().filter(|acquired| !acquired.is_listed).map(|acquired| acquired.request).collect()
         };
@@ -356,13 +368,21 @@ impl SessionLocks {
 
 impl OwnLocks {
     fn has(&self, request: Request) -> bool {
-        self.acquired.iter().any(|acquired| acquired.request == request)
+        self.requests.contains(&request)
+    }
+
+    fn add(&mut self, acquired: Acquired) {
+        self.acquired.push(acquired);
+        self.requests.insert(acquired.request);
+        self.listed_count += usize::from(acquired.is_listed);
     }
 }
 
 impl Drop for SessionLocks {
     fn drop(&mut self) {
         self.locks.sessions.write().remove(&self.session_id);
+        // Who looks through the lists may be about to look at this one.
+        *self.own.lock() = OwnLocks::default();
         self.give_back(|table| table.release_all(self.session_id));
     }
 }

@@ -235,6 +235,12 @@ impl StatementKind {
         matches!(self, Self::Insert | Self::Update | Self::Delete | Self::ChangingQuery)
     }
 
+    /// Whether it may change the database in steps, each of which may find something locked.
+    pub fn defines(self) -> bool {
+        let is_of_rows = self.changes_rows() || matches!(self, Self::Merge | Self::CopyFrom);
+        self.writes() && !is_of_rows
+    }
+
     /// Whether it may read rows of tables. INSERT is asked later: most read none.
     pub fn reads_tables(self) -> bool {
         matches!(

@@ -14,7 +14,8 @@ use braid_storage::TableDef;
 use super::StatementContext;
 use crate::notices::Notice;
 use crate::session_locks::{LockMode, LockTarget, Purpose, Request, SessionLocks, Used};
-use crate::{EngineError, SqlState};
+use crate::transaction::TransactionMark;
+use crate::{EngineError, SqlState, StatementKind};
 
 /// What a statement is to do before it begins anew.
 #[derive(Clone, Copy, Debug)]
@@ -25,9 +26,11 @@ pub(super) enum Postponed {
     ForNewState,
 }
 
-/// The statement that may begin anew.
+/// The attempt at a statement that may begin anew.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Attempt {
+    /// None of the session has had it before: a planner that is left over from an earlier one is told from its own.
+    number: u64,
     /// How many strong locks had been given back when it began.
     strong_given_back: u64,
     postponed: Option<Postponed>,
@@ -36,28 +39,43 @@ pub(super) struct Attempt {
 /// The attempts at a statement, which may be part of another one. One is made after the other, as long as they find tables locked.
 pub(crate) struct Attempts<'a> {
     context: &'a StatementContext,
+    /// Whether an attempt may fail half-way.
+    has_steps: bool,
     /// That of the other statement.
     outer: Option<Attempt>,
+    /// What the attempt has found: the transaction, if it may fail half-way, and the notices that wait.
+    found: (Option<TransactionMark>, usize),
 }
 
 impl Attempts<'_> {
     /// Begins an attempt.
-    pub fn begin(&self) {
+    pub fn begin(&mut self) {
+        let shared = &self.context.shared;
         let strong_given_back = self.context.database().locks().strong_given_back();
-        let attempt = Attempt { strong_given_back, postponed: None };
-        self.context.shared.state.lock().attempt = Some(attempt);
+        let mut state = shared.state.lock();
+        state.attempt_count += 1;
+        state.attempt = Some(Attempt { number: state.attempt_count, strong_given_back, postponed: None });
+        self.found = (self.has_steps.then(|| state.transaction.mark()), shared.notices.count());
     }
 
     /// What comes of an attempt: the statement's outcome, or another attempt, after the lock that it waits for was given back.
-    pub async fn end<T>(&self, outcome: Result<T, EngineError>) -> ControlFlow<Result<T, EngineError>> {
-        let postponed = self.context.shared.state.lock().attempt.and_then(|attempt| attempt.postponed);
-        match (outcome, postponed) {
-            (Err(_), Some(Postponed::ForNewState)) => ControlFlow::Continue(()),
-            (Err(_), Some(Postponed::Until(request))) => match self.context.acquire(request).await {
+    pub async fn end<T>(&mut self, outcome: Result<T, EngineError>) -> ControlFlow<Result<T, EngineError>> {
+        let postponed = self.context.postponed();
+        let (Err(error), Some(postponed)) = (&outcome, postponed) else { return ControlFlow::Break(outcome) };
+        if error.state() != SqlState::LockNotAvailable {
+            return ControlFlow::Break(outcome);
+        }
+        let (mark, notice_count) = std::mem::take(&mut self.found);
+        if let Some(mark) = mark {
+            self.context.shared.state.lock().transaction.return_to(mark);
+        }
+        self.context.shared.notices.truncate(notice_count);
+        match postponed {
+            Postponed::ForNewState => ControlFlow::Continue(()),
+            Postponed::Until(request) => match self.context.acquire(request).await {
                 Ok(()) => ControlFlow::Continue(()),
                 Err(error) => ControlFlow::Break(Err(error)),
             },
-            (outcome, _) => ControlFlow::Break(outcome),
         }
     }
 }
@@ -65,6 +83,17 @@ impl Attempts<'_> {
 impl Drop for Attempts<'_> {
     fn drop(&mut self) {
         self.context.shared.state.lock().attempt = self.outer;
+    }
+}
+
+/// Gives back what a statement was prepared with when it is dropped, if no transaction is under way.
+pub(crate) struct Preparation<'a>(pub &'a StatementContext);
+
+impl Drop for Preparation<'_> {
+    fn drop(&mut self) {
+        if self.0.is_between_transactions() {
+            self.0.locks().end_transaction();
+        }
     }
 }
 
@@ -97,8 +126,24 @@ impl StatementContext {
     }
 
     /// The attempts at a statement.
-    pub fn attempts(&self) -> Attempts<'_> {
-        Attempts { context: self, outer: self.shared.state.lock().attempt }
+    pub fn attempts(&self, kind: StatementKind) -> Attempts<'_> {
+        let outer = self.shared.state.lock().attempt;
+        Attempts { context: self, has_steps: kind.defines(), outer, found: (None, 0) }
+    }
+
+    /// What the statement that is executed or planned is to wait for.
+    pub(super) fn postponed(&self) -> Option<Postponed> {
+        self.shared.state.lock().attempt.and_then(|attempt| attempt.postponed)
+    }
+
+    /// Whether the statement that is executed or planned has found a table locked.
+    pub fn is_postponed(&self) -> bool {
+        self.postponed().is_some()
+    }
+
+    /// The same context for a planner, which may go on when its statement has been given up.
+    pub fn of_planner(&self) -> Self {
+        Self { planned: self.shared.state.lock().attempt.map(|attempt| attempt.number), ..self.clone() }
     }
 
     /// Locks a table that the statement reads or changes.
@@ -106,10 +151,14 @@ impl StatementContext {
     /// # Errors
     /// When the statement is to begin anew.
     pub fn use_table(&self, table: TableId, mode: LockMode) -> Result<(), EngineError> {
-        let used = self.locks().use_table(table, mode)?;
         let reads_one_state = self.has_fixed_snapshot();
-        let attempt = self.shared.state.lock().attempt;
-        let postponed = match (used, attempt) {
+        // Under this lock, so that the end of the statement comes before or after.
+        let mut state = self.shared.state.lock();
+        let attempt = state.attempt.as_mut();
+        if self.planned.is_some_and(|planned| attempt.as_ref().is_none_or(|attempt| attempt.number != planned)) {
+            return Err(EngineError::new(SqlState::QueryCanceled, "the statement was given up while it was planned"));
+        }
+        let postponed = match (self.locks().use_table(table, mode)?, &attempt) {
             (Used::Now { strong_given_back }, Some(attempt))
                 if attempt.strong_given_back != strong_given_back && !reads_one_state =>
             {
@@ -120,7 +169,7 @@ impl StatementContext {
                 Postponed::Until(Request { target: LockTarget::Relation(table), mode, purpose: Purpose::Use })
             }
         };
-        Err(self.postpone(postponed))
+        Err(postpone(attempt, postponed))
     }
 
     /// As [`Self::use_table`], for a statement that has found what it changes, and then reads the newest state: it waits in its midst.
@@ -157,19 +206,19 @@ impl StatementContext {
         for relation in relations {
             let request = Request { target: LockTarget::Relation(relation), mode, purpose: Purpose::Definition };
             if !self.locks().try_acquire(request)? {
-                return Err(self.postpone(Postponed::Until(request)));
+                return Err(postpone(self.shared.state.lock().attempt.as_mut(), Postponed::Until(request)));
             }
         }
         Ok(())
     }
+}
 
-    /// The error with which planning ends. It is shown where nothing begins anew.
-    fn postpone(&self, postponed: Postponed) -> EngineError {
-        if let Some(attempt) = &mut self.shared.state.lock().attempt {
-            attempt.postponed = Some(postponed);
-        }
-        EngineError::new(SqlState::LockNotAvailable, "a table is locked by another transaction")
+/// The error with which planning ends. It is shown where nothing begins anew.
+fn postpone(attempt: Option<&mut Attempt>, postponed: Postponed) -> EngineError {
+    if let Some(attempt) = attempt {
+        attempt.postponed = Some(postponed);
     }
+    EngineError::new(SqlState::LockNotAvailable, "a table is locked by another transaction")
 }
 
 impl AdvisoryLocks for StatementContext {

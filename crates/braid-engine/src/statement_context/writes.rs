@@ -325,6 +325,17 @@ impl StatementContext {
         }
     }
 
+    /// Locks a table that gets another definition, and those that new foreign keys refer to.
+    ///
+    /// # Errors
+    /// When the statement is to begin anew.
+    pub fn define_table(&self, view: &Catalog, def: &TableDef) -> Result<(), EngineError> {
+        self.define_relations([def.id], mode_of_change(view, def))?;
+        let known = view.by_id(def.id).map_or(&[][..], |version| &version.def.foreign_keys);
+        let new = def.foreign_keys.iter().filter(|key| known.iter().all(|known| known.id != key.id));
+        self.define_relations(new.map(|key| key.referenced), LockMode::ShareRowExclusive)
+    }
+
     /// Locks the relations that a statement defines anew.
     fn define(&self, before: &WriteSet, writes: &WriteSet) -> Result<(), EngineError> {
         let known = before.redefined_relations();
@@ -344,7 +355,7 @@ impl StatementContext {
         change: impl FnOnce(&mut WriteSet, &Arc<Catalog>) -> Result<(), StoreError>,
     ) -> Result<(), EngineError> {
         self.check_lasting(view, def.schema, &def.columns)?;
-        self.define_relations([def.id], mode_of_change(view, &def))?;
+        self.define_table(view, &def)?;
         let mut writes = self.take_writes();
         change(&mut writes, view)?;
         self.own_new_objects(&mut writes, view);

@@ -35,6 +35,7 @@ async fn waits_end_with_their_statements_and_locks_with_their_sessions() {
     run(&bob, "select pg_advisory_lock(1, 2)").await.unwrap();
     let error = db.fail("set statement_timeout = 30;; select pg_advisory_lock(1, 2)").await;
     assert_eq!(error.sqlstate(), "57014");
+    db.run("set statement_timeout = 0").await;
     let mut waiting = Box::pin(run(&carol, "select pg_advisory_lock(1, 2)"));
     assert!(tokio::time::timeout(SOON, &mut waiting).await.is_err());
     drop(bob);

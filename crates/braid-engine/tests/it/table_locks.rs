@@ -221,3 +221,89 @@ async fn waits_end_with_timeouts_and_maintenance_may_skip() {
     run(&bob, "drop table t cascade;; commit").await.unwrap();
     assert_eq!(answer_of(waiting).await.unwrap_err(), "42P01");
 }
+
+/// A statement that has begun to change things starts anew from what it found.
+#[tokio::test]
+async fn definitions_of_several_tables_begin_anew_as_a_whole() {
+    let db = TestDb::new().await;
+    tables(&db).await;
+    let bob = db.database.session("bob");
+    for sql in [
+        "alter table parent drop constraint parent_pkey cascade",
+        "begin;; create table own (a int);; alter table if exists parent drop constraint if exists parent_pkey cascade",
+    ] {
+        db.run("begin;; lock table child in access share mode").await;
+        bob.take_notices();
+        let waiting = begun_to_wait(&db, &bob, sql).await;
+        db.run("commit").await;
+        answer_of(waiting).await.unwrap();
+        let keys = "select conname from pg_constraint where conrelid in ('parent'::regclass, 'child'::regclass)";
+        assert_eq!(run(&bob, keys).await.unwrap(), "", "{sql}");
+        let notices: Vec<_> = bob.take_notices().into_iter().map(|notice| notice.message.clone()).collect();
+        assert_eq!(notices, ["drop cascades to constraint child_k_fkey on table child"], "{sql}");
+        drop(run(&bob, "rollback").await);
+        db.run("drop table child, parent;; create table parent (k int primary key);; create table child (k int references parent)").await;
+    }
+    db.run("create index i1 on t (b);; create index i2 on child (k);; begin;; lock table child").await;
+    let waiting = begun_to_wait(&db, &bob, "drop index i1, i2").await;
+    db.run("commit").await;
+    answer_of(waiting).await.unwrap();
+}
+
+/// The name is looked up again when the lock has come.
+#[tokio::test]
+async fn a_lock_is_of_what_the_name_means_then() {
+    let db = TestDb::new().await;
+    db.run("create table t (a int);; create table new (a int);; begin;; lock t").await;
+    db.run("alter table t rename to old;; alter table new rename to t").await;
+    let bob = db.database.session("bob");
+    let waiting = begun_to_wait(&db, &bob, "begin;; lock t in share mode").await;
+    db.run("commit").await;
+    answer_of(waiting).await.unwrap();
+    let locks = "select relation::regclass, mode from pg_locks where locktype = 'relation' and pid <> pg_backend_pid()";
+    assert_eq!(db.run(locks).await, "t|ShareLock");
+}
+
+/// What was prepared, planned or explained keeps nothing locked.
+#[tokio::test]
+async fn nothing_is_locked_between_transactions() {
+    let db = TestDb::new().await;
+    db.run("create table a (x int);; create table b (x int)").await;
+    let (bob, carol) = (db.database.session("bob"), db.database.session("carol"));
+    for _ in 0..3 {
+        run(&bob, "select * from a where x = 1").await.unwrap();
+    }
+    run(&carol, "begin;; lock b").await.unwrap();
+    let statement = &bob.parse("select * from a, b").unwrap()[0];
+    let prepared = tokio::time::timeout(Duration::from_millis(30), bob.prepare(statement, &[])).await;
+    assert!(prepared.is_err(), "it waits");
+    assert_eq!(run(&bob, "set statement_timeout = 20;; select * from a, b").await.unwrap_err().sqlstate(), "57014");
+    run(&carol, "lock a nowait").await.unwrap();
+    // By the template that it has, too.
+    assert_eq!(run(&bob, "explain analyze select * from a where x = 1").await.unwrap_err().sqlstate(), "57014");
+    run(&carol, "rollback").await.unwrap();
+    assert_eq!(db.run("select count(*) from pg_locks").await, "0");
+}
+
+/// A waits for u, which B holds; B waits for t only because C is before it.
+#[tokio::test]
+async fn who_waits_only_for_its_turn_goes_first_in_a_circle() {
+    let db = TestDb::new().await;
+    db.run("create table t (a int);; create table u (id int primary key);; insert into u values (1)").await;
+    for closing in ["lock table u in share mode", "delete from u where id = 1"] {
+        let [alice, bob, carol] = ["alice", "bob", "carol"].map(|user| db.database.session(user));
+        run(&alice, "begin;; select * from t").await.unwrap();
+        run(&bob, "begin;; delete from u where id = 1").await.unwrap();
+        let third = begun_to_wait(&db, &carol, "begin;; lock t").await;
+        let second = begun_to_wait(&db, &bob, "select count(*) from t").await;
+        let first = tokio::spawn({
+            let alice = alice.clone();
+            async move { run(&alice, closing).await }
+        });
+        assert_eq!(answer_of(second).await.as_deref(), Ok("0"), "{closing}");
+        run(&bob, "rollback").await.unwrap();
+        answer_of(first).await.unwrap();
+        run(&alice, "rollback").await.unwrap();
+        answer_of(third).await.unwrap();
+    }
+}

@@ -12,10 +12,10 @@ use braid_exec::plan::Plan;
 use braid_exec::runtime::set_functions::{
     ForeignSetFunction, SetFunctionCall, SetFunctionError, SetFunctionRows, SetPiece,
 };
-use braid_sql::Expression;
 use braid_sql::expression::Node;
 use braid_sql::pg_catalog::pg_catalog;
 use braid_sql::relation::Relation;
+use braid_sql::{Expression, Value};
 
 /// Functions that change the session for others.
 const CHANGING: &[&str] = &["nextval", "setval"];
@@ -23,20 +23,50 @@ const CHANGING: &[&str] = &["nextval", "setval"];
 /// Functions that read what these change.
 const READING: &[&str] = &["currval", "lastval"];
 
-/// Whether the order in which a query's expressions are computed matters.
-pub(super) fn is_row_wise(relation: &Relation) -> bool {
-    let (mut changing, mut all) = (0, 0);
-    count(relation, &mut |expression| {
-        let changes = calls(expression, CHANGING);
-        changing += usize::from(changes);
-        all += usize::from(changes || calls(expression, READING));
-    });
-    changing > 0 && all > 1
+/// A call of one of these functions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct SequenceCall {
+    changes: bool,
+    /// Its sequence; `None` for any.
+    sequence: Option<u32>,
 }
 
-fn count(relation: &Relation, note: &mut dyn FnMut(&Expression)) {
-    relation.expressions().into_iter().for_each(&mut *note);
-    relation.inputs().into_iter().for_each(|input| count(input, note));
+impl SequenceCall {
+    /// Whether one of two calls changes what the other one returns.
+    fn interacts_with(self, other: Self) -> bool {
+        let is_same = |sequence: u32| other.sequence.is_none_or(|other| other == sequence);
+        (self.changes || other.changes) && self.sequence.is_none_or(is_same)
+    }
+}
+
+/// Whether the order in which a query's expressions are computed matters: a call changes what another one returns.
+pub(super) fn is_row_wise(relation: &Relation) -> bool {
+    let mut calls = Vec::new();
+    add_calls_of_relation(relation, &mut calls);
+    calls.iter().enumerate().any(|(at, call)| calls[at + 1..].iter().any(|other| call.interacts_with(*other)))
+}
+
+fn add_calls_of_relation(relation: &Relation, calls: &mut Vec<SequenceCall>) {
+    relation.expressions().into_iter().for_each(|expression| add_calls(expression, calls));
+    relation.inputs().into_iter().for_each(|input| add_calls_of_relation(input, calls));
+}
+
+fn add_calls(expression: &Expression, calls: &mut Vec<SequenceCall>) {
+    if let Node::Call(call) = &expression.node {
+        let name = pg_catalog().function(call.function.id).name;
+        let changes = CHANGING.contains(&name);
+        if changes || READING.contains(&name) {
+            let sequence = match call.arguments.first().map(|argument| &argument.node) {
+                Some(Node::Constant(Value::Oid(sequence))) => Some(*sequence),
+                _ => None,
+            };
+            calls.push(SequenceCall { changes, sequence });
+        }
+    }
+    expression.any_operand(&mut |operand| {
+        add_calls(operand, calls);
+        false
+    });
 }
 
 /// Whether an expression calls a function of these names.

@@ -99,6 +99,11 @@ impl AlteredTable {
         unverified.filter_map(|(at, column)| Some((at, column.domain?)))
     }
 
+    /// The definition so far.
+    pub fn definition(&self) -> &TableDef {
+        &self.def
+    }
+
     /// The definition after all actions.
     pub fn into_definition(self) -> TableDef {
         self.def

@@ -67,6 +67,7 @@ pub(crate) async fn alter_table(
         apply(context, &mut altered, action)?;
     }
     if altered.is_changed() {
+        context.define_table(&states.1, altered.definition())?;
         let rows = altered_rows(context, statement, &mut altered).await?;
         let views = std::mem::take(&mut altered.dropped_views);
         let (unchecked, rechecked) = (std::mem::take(&mut altered.unchecked), std::mem::take(&mut altered.rechecked));
