@@ -76,20 +76,7 @@ pub(crate) fn drop_with(
             _ => String::new(),
         };
         let details: Vec<String> = generated.iter().map(of_column).chain(dependents.iter().map(of)).collect();
-        let message = match dropped {
-            Dropped::Relations([only]) => format!("cannot drop {} because other objects depend on it", describe(*only)),
-            Dropped::Columns(table, [(_, column), ..]) => {
-                let column = described_column(column, &describe(table));
-                format!("cannot drop {column} because other objects depend on it")
-            }
-            Dropped::Key(table, key, _) => {
-                let key = described_key(key, &describe(table));
-                format!("cannot drop {key} because other objects depend on it")
-            }
-            Dropped::Relations(_) | Dropped::Contents(..) | Dropped::Columns(..) => {
-                "cannot drop desired object(s) because other objects depend on them".to_owned()
-            }
-        };
+        let message = format!("cannot drop {}", refused(dropped, &describe));
         return Err(EngineError::new(SqlState::DependentObjectsStillExist, message)
             .with_detail(details.join("\n"))
             .with_hint("Use DROP ... CASCADE to drop the dependent objects too."));
@@ -108,6 +95,19 @@ pub(crate) fn drop_with(
     let notice = Notice::harmless(SqlState::SuccessfulCompletion, message);
     context.raise(if cascades.len() > 1 { notice.with_detail(cascades.join("\n")) } else { notice });
     Ok(dependents.iter().filter_map(|dependent| catalog.view_by_id(dependent.view).cloned()).collect())
+}
+
+/// What cannot be dropped, and why.
+fn refused(dropped: Dropped<'_>, describe: &dyn Fn(TableId) -> String) -> String {
+    let only = match dropped {
+        Dropped::Relations([only]) => describe(*only),
+        Dropped::Columns(table, [(_, column), ..]) => described_column(column, &describe(table)),
+        Dropped::Key(table, key, _) => described_key(key, &describe(table)),
+        Dropped::Relations(_) | Dropped::Contents(..) | Dropped::Columns(..) => {
+            return "desired object(s) because other objects depend on them".to_owned();
+        }
+    };
+    format!("{only} because other objects depend on it")
 }
 
 /// All views that depend on what is dropped, directly or not, but for views that are dropped themselves: as PostgreSQL lists them.

@@ -6,7 +6,8 @@
 //! | `FROM ONLY t`, where no table inherits from another | `FROM t` |
 //! | `ORDER BY a USING <`, `USING >` | `ORDER BY a ASC`, `DESC` |
 //!
-//! A query begins at the start of a statement, behind a parenthesis, behind the first AS of a statement that begins with CREATE, and behind UNION, INTERSECT, EXCEPT and their ALL or DISTINCT. TABLE is
+//! A query begins at the start of a statement, behind a parenthesis, behind the first AS of a statement that begins with CREATE, and behind
+//! UNION, INTERSECT, EXCEPT and their ALL or DISTINCT. TABLE is
 //! reserved, so that it is no name there; in REINDEX it follows options in parentheses. USING before one of these operators stands in ORDER BY only.
 
 use sqlparser::keywords::Keyword;
