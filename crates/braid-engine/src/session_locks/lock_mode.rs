@@ -150,15 +150,15 @@ impl Request {
 mod tests {
     use super::*;
 
-    /// PostgreSQL's documentation, table 13.2: X where two modes exclude each other.
+    /// PostgreSQL's documentation, table 13.2: # where two modes exclude each other.
     const CONFLICTS: [&str; 8] =
-        [".......X", "......XX", "....XXXX", "...XXXXX", "..XX.XXX", "..XXXXXX", ".XXXXXXX", "XXXXXXXX"];
+        [".......#", "......##", "....####", "...#####", "..##.###", "..######", ".#######", "########"];
 
     #[test]
     fn modes_exclude_each_other_as_in_postgresql() {
         for (mode, row) in LockMode::ALL.into_iter().zip(CONFLICTS) {
             for (other, cell) in LockMode::ALL.into_iter().zip(row.chars()) {
-                assert_eq!(LockModes::of(other).exclude(mode), cell == 'X', "{mode:?} {other:?}");
+                assert_eq!(LockModes::of(other).exclude(mode), cell == '#', "{mode:?} {other:?}");
             }
         }
         let strong: Vec<LockMode> = LockMode::ALL.into_iter().filter(|mode| mode.is_strong()).collect();
