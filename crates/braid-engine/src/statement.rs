@@ -69,6 +69,7 @@ mod role_settings;
 mod role_statement;
 mod sequence_statement;
 mod signed_number;
+mod sound_update;
 mod storage_statement;
 mod syntax_errors;
 mod table_of_rows;
@@ -120,6 +121,7 @@ pub(crate) use role_options::{RoleOption, RoleOptions};
 pub(crate) use role_settings::{SettingChange, SettingValue};
 pub(crate) use role_statement::{MemberChange, RoleStatement, RoleWord};
 pub(crate) use sequence_statement::{SequenceChange, SequenceKind, SequenceOption, SequenceStatement};
+pub(crate) use sound_update::SoundUpdate;
 pub(crate) use storage_statement::{StorageHint, StorageStatement};
 use syntax_errors::{error_near, parser_error, syntax_error};
 pub(crate) use table_of_rows::CreateTableOfExecution;
@@ -155,14 +157,7 @@ pub struct Statement {
     /// The same of the query of an EXPLAIN that was sent alone, or why it can have none.
     explained: Option<Arc<Result<ScannedText, Unscanned>>>,
     /// For which table its ON CONFLICT DO UPDATE was found to be sound.
-    sound_update: Arc<Mutex<Option<SoundUpdate>>>,
-}
-
-/// A table whose rows a DO UPDATE may change, and the types of its parameters.
-#[derive(Debug)]
-struct SoundUpdate {
-    def: Arc<TableDef>,
-    parameter_types: Vec<SqlType>,
+    sound_update: Arc<Mutex<Option<Arc<SoundUpdate>>>>,
 }
 
 /// What becomes of a savepoint.
@@ -258,16 +253,14 @@ impl Statement {
         Self { kind, origin, range, size, is_among_others, overriding, command, scanned, explained, sound_update }
     }
 
-    /// Whether its DO UPDATE was bound before, for this table and with parameters of these types.
-    pub(crate) fn has_sound_update(&self, def: &TableDef, parameter_types: &[SqlType]) -> bool {
-        let sound = self.sound_update.lock();
-        sound.as_ref().is_some_and(|sound| *sound.def == *def && sound.parameter_types == parameter_types)
+    /// Its DO UPDATE, if it was bound before for this table and with parameters of these types.
+    pub(crate) fn sound_update(&self, def: &TableDef, parameter_types: &[SqlType]) -> Option<Arc<SoundUpdate>> {
+        self.sound_update.lock().clone().filter(|sound| sound.is_of(def, parameter_types))
     }
 
     /// Notes that its DO UPDATE can be bound.
     pub(crate) fn note_sound_update(&self, def: &Arc<TableDef>, parameter_types: &[SqlType]) {
-        let (def, parameter_types) = (Arc::clone(def), parameter_types.to_vec());
-        *self.sound_update.lock() = Some(SoundUpdate { def, parameter_types });
+        *self.sound_update.lock() = Some(Arc::new(SoundUpdate::new(def, parameter_types)));
     }
 
     /// The same statement, parsed.

@@ -5,6 +5,7 @@
 
 mod chains;
 pub mod domains;
+pub mod pair_query;
 mod records;
 mod subscripts;
 

@@ -3,7 +3,6 @@
 use std::fmt;
 use std::sync::Arc;
 
-use braid_io::AlignedBuffer;
 use bytes::Bytes;
 
 use crate::{ColumnType, Segment, SegmentError};
@@ -20,8 +19,8 @@ impl MemorySegment {
     /// # Errors
     /// When the bytes are no segment of such a column.
     pub fn open(bytes: Vec<u8>, stored_type: ColumnType) -> Result<Self, SegmentError> {
-        // Aligned, so that opening copies nothing.
-        let bytes = AlignedBuffer::from_slice(&bytes).into_bytes();
+        // Without the room that encoding left. Allocators align it as opening needs it, which would copy the bytes otherwise.
+        let bytes = Bytes::from(bytes.into_boxed_slice());
         let segment = Arc::new(Segment::open(bytes.clone(), stored_type)?);
         Ok(Self { bytes, segment })
     }

@@ -2,15 +2,16 @@
 //!
 //! The rows are made first, once. The store finds the rows that have their keys ([`braid_storage::WriteSet::look_up_keys`]), and locks the keys
 //! that no row has, so that what is found stays so. The new values of DO UPDATE are those of a query over two small tables, the rows that
-//! were found and the rows that were proposed (`excluded`), so that no part of the table is read for them.
+//! were found and the rows that were proposed (`excluded`), so that no part of the table is read for them. A statement that has run before
+//! computes those of a few rows without a plan ([`front_end::Pairs`]).
 //!
 //! A statement of a transaction whose snapshot does not have the row that was found fails (40001), as in PostgreSQL.
 
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, AsArray, Int64Array, UInt64Array};
-use arrow::compute::{concat_batches, take_record_batch};
+use arrow::array::{Array, ArrayRef, AsArray, Int64Array, UInt64Array};
+use arrow::compute::{concat, concat_batches, take_record_batch};
 use arrow::datatypes::{Int64Type, Schema};
 use arrow::record_batch::RecordBatch;
 use braid_base::CHUNK_ROWS;
@@ -30,7 +31,8 @@ use super::changes::Changes;
 use super::inferred_indexes::inferred_keys;
 use super::new_values::NewValues;
 use crate::front_end::{
-    self, DescribedPart, PartQuery, ReturnedQuery, ReturningList, StatementTables, StoredIn, stored_rows,
+    self, DescribedPart, Pairs, PartQuery, ReturnedQuery, ReturningList, RowsOfPairs, StatementTables, StoredIn,
+    stored_rows,
 };
 use crate::names::fold;
 use crate::statement_context::StatementContext;
@@ -54,6 +56,9 @@ const EXCLUDED: &str = "excluded";
 /// What the table's rows are called where the statement calls them as those that were proposed. No text can name it.
 const HIDDEN_NAME: &str = "\0changed";
 
+/// Most rows whose new values are computed one by one.
+const PAIRS_MAX: usize = 64;
+
 /// ON CONFLICT with its names resolved.
 pub(super) struct Conflicts {
     def: Arc<TableDef>,
@@ -69,6 +74,13 @@ struct ConflictUpdate {
     /// What the table's rows are called; [`HIDDEN_NAME`] if the statement calls them `excluded`.
     name: Ident,
     is_excluded: bool,
+}
+
+/// New values of rows that are there.
+struct NewRows {
+    /// The rows' numbers.
+    numbers: Vec<usize>,
+    rows: RecordBatch,
 }
 
 /// What becomes of a proposed row.
@@ -179,7 +191,7 @@ impl Conflicts {
     pub async fn check_update(&self, part: Part<'_>) -> Result<(), EngineError> {
         let Some(update) = &self.update else { return Ok(()) };
         let types = part.parameters.types();
-        if !update.has_subquery() && part.statement.has_sound_update(&self.def, types) {
+        if !update.has_subquery() && part.statement.sound_update(&self.def, types).is_some() {
             return Ok(());
         }
         let declared: Vec<Option<SqlType>> = types.iter().copied().map(Some).collect();
@@ -249,24 +261,14 @@ impl Conflicts {
         let version = lookup.view.by_id(self.def.id).ok_or_else(concurrent_update)?;
         let present = context.read_rows(version, &found).await?;
         let excluded = take_record_batch(rows, &UInt64Array::from(places.clone()))?;
-        let tables = self.tables(context, part.tables, Some((&present, &excluded))).await?;
-        let stored_in = update.stored_in(&self.def)?.with_tables(tables);
-        let mut query = front_end::start_insert(context, part.statement, &stored_in, part.parameters).await?;
-        let sources: Vec<Option<usize>> = (1..=self.def.columns.len()).map(Some).collect();
-        let assignment = Assignment::checked(context, &self.def)?;
         let (mut parts, mut order) = (vec![added], added_at);
         let mut changed = Vec::new();
-        while let Some(batch) = query.next().await {
-            let batch = batch?;
-            let numbers = batch.column(0).as_primitive::<Int64Type>();
-            for number in numbers.values() {
-                order.push(places[*number as usize]);
-                changed.push(*number as usize);
-            }
-            let stored = assignment.convert(&batch, &sources)?;
-            let replaced: Int64Array = numbers.values().iter().map(|at| found[*at as usize].to_number()).collect();
-            changes.replace((context, &lookup.view), &self.def, &replaced, &stored)?;
-            parts.push(stored);
+        for NewRows { numbers, rows } in self.new_rows(update, part, (&present, &excluded)).await? {
+            order.extend(numbers.iter().map(|number| places[*number]));
+            let replaced: Int64Array = numbers.iter().map(|number| found[*number].to_number()).collect();
+            changes.replace((context, &lookup.view), &self.def, &replaced, &rows)?;
+            changed.extend(numbers);
+            parts.push(rows);
         }
         check_once(&found, &changed)?;
         let ids: Int64Array = changed.iter().map(|number| found[*number].to_number()).collect();
@@ -281,6 +283,42 @@ impl Conflicts {
         by_place.sort_by_key(|at| order[*at as usize]);
         let all = concat_batches(&self.def.arrow_schema(), &parts)?;
         Ok(take_record_batch(&all, &UInt64Array::from(by_place))?)
+    }
+
+    /// The new values of rows that are there, of which each is to be changed by the row that was proposed in its place: those of a few rows
+    /// without a plan, if the statement has run before.
+    async fn new_rows(
+        &self,
+        update: &ConflictUpdate,
+        part: Part<'_>,
+        (present, excluded): (&RecordBatch, &RecordBatch),
+    ) -> Result<Vec<NewRows>, EngineError> {
+        let (context, types) = (part.context, part.parameters.types());
+        let assignment = Assignment::checked(context, &self.def)?;
+        let known = part.statement.sound_update(&self.def, types).filter(|_| !update.has_subquery());
+        if let Some(known) = known.filter(|_| present.num_rows() <= PAIRS_MAX) {
+            let no_rows = self.tables(context, part.tables, None).await?;
+            let stored_in = update.stored_in(&self.def)?.with_tables(no_rows);
+            let pairs = known.pairs(|| front_end::bind_pairs(context, part.statement, &stored_in, types))?;
+            if let Some(query) = pairs {
+                let pairs = Pairs { def: &self.def, first: present, second: excluded };
+                let rows = pairs.rows((context, part.statement), &query, part.parameters)?;
+                return Ok(assigned(&assignment, rows)?.into_iter().collect());
+            }
+        }
+        let tables = self.tables(context, part.tables, Some((present, excluded))).await?;
+        let stored_in = update.stored_in(&self.def)?.with_tables(tables);
+        let mut query = front_end::start_insert(context, part.statement, &stored_in, part.parameters).await?;
+        let sources: Vec<Option<usize>> = (1..=self.def.columns.len()).map(Some).collect();
+        let mut new = Vec::new();
+        while let Some(batch) = query.next().await {
+            let batch = batch?;
+            let numbers = batch.column(0).as_primitive::<Int64Type>();
+            let numbers = numbers.values().iter().map(|number| *number as usize).collect();
+            new.push(NewRows { numbers, rows: assignment.convert(&batch, &sources)? });
+        }
+        part.statement.note_sound_update(&self.def, types);
+        Ok(new)
     }
 
     /// The tables of the query of DO UPDATE, with their rows when it runs.
@@ -588,6 +626,22 @@ fn check_once(found: &[RowId], changed: &[usize]) -> Result<(), EngineError> {
         }
     }
     Ok(())
+}
+
+/// The rows as the table stores them; `None` if there are none.
+fn assigned(assignment: &Assignment, rows: RowsOfPairs) -> Result<Option<NewRows>, EngineError> {
+    if rows.numbers.is_empty() {
+        return Ok(None);
+    }
+    let columns = rows.columns.iter().enumerate().map(|(at, values)| {
+        let values = values.iter().map(|value| assignment.convert_column(at, value));
+        let values = values.collect::<Result<Vec<ArrayRef>, EngineError>>()?;
+        let values: Vec<&dyn Array> = values.iter().map(|value| &**value).collect();
+        Ok(Some(concat(&values)?))
+    });
+    let columns = columns.collect::<Result<Vec<_>, EngineError>>()?;
+    let stored = assignment.assemble(columns, rows.numbers.len())?;
+    Ok(Some(NewRows { numbers: rows.numbers, rows: stored }))
 }
 
 async fn append(appender: &mut TableAppender, rows: RecordBatch) -> Result<(), EngineError> {

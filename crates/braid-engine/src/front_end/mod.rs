@@ -20,6 +20,7 @@
 //! | [`assigned_expression`] | expressions of INSERT and DEFAULT |
 //! | [`row_condition`] | conditions of CHECK |
 //! | [`row_value`] | values of generated columns |
+//! | [`pair_values`] | new values of DO UPDATE, of a few rows |
 //! | [`other_session`] | what tells what depends on the session |
 //! | [`stored_rows`] | rows of a table as a table of one statement |
 //! | [`executed_arguments`] | arguments of EXECUTE |
@@ -34,6 +35,7 @@ mod index_expression;
 mod locked_query;
 mod operator_query;
 mod other_session;
+mod pair_values;
 mod returned_query;
 mod returning;
 mod row_condition;
@@ -68,6 +70,7 @@ use operator_query::QuerySource;
 pub(crate) use operator_query::{
     Constants, Literals, PlannedQuery, outcome, plan_alone, plan_query, relation_text, start_alone, unless_too_narrow,
 };
+pub(crate) use pair_values::{Pairs, RowsOfPairs, bind_pairs};
 pub(crate) use returned_query::{ReturnedQuery, ReturnedRows};
 pub(crate) use returning::ReturningList;
 pub(crate) use row_condition::{RejectedRow, RowCondition};

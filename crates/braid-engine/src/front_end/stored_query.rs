@@ -81,7 +81,8 @@ impl StoredIn {
         Self { tables, ..self }
     }
 
-    fn source(&self, statement: &Statement) -> QuerySource {
+    /// The query whose rows they are.
+    pub(super) fn source(&self, statement: &Statement) -> QuerySource {
         let other = self.rows.as_ref().map(|rows| (Arc::from(statement.origin()), rows.clone()));
         let (stored_in, tables) = (Some(self.columns.clone()), self.tables.clone());
         QuerySource { other, stored_in, returning: self.returning.clone(), tables, locking: None }

@@ -169,6 +169,11 @@ impl TypeId {
         }
     }
 
+    /// Whether a database has made it: an enumerated type, a domain, or the type of arrays of one.
+    pub fn is_of_user(self) -> bool {
+        self.user_type().is_some()
+    }
+
     /// The type of a database that it is, or is of arrays of.
     pub(super) fn user_type(self) -> Option<(UserType, bool)> {
         match (self.0.checked_sub(FIRST_DOMAIN), self.0.checked_sub(FIRST_ENUM)) {

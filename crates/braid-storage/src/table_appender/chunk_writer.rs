@@ -75,6 +75,7 @@ pub(crate) struct ChunkWriter {
     encoding: FuturesOrdered<BoxFuture<'static, Result<EncodedChunk, StoreError>>>,
     writing: FuturesUnordered<BoxFuture<'static, Result<(), IoError>>>,
     chunks: Vec<WrittenChunk>,
+    /// The values of each column; none before the first chunk.
     distinct: Vec<DistinctSketch>,
 }
 
@@ -83,8 +84,8 @@ impl ChunkWriter {
     pub(crate) fn new(shared: Arc<StoreShared>, def: Arc<TableDef>) -> Self {
         let next_offset = DATA_FILE_HEADER_BYTES as u64;
         let (encoding, writing) = (FuturesOrdered::new(), FuturesUnordered::new());
-        let distinct = vec![DistinctSketch::empty(); def.columns.len()];
-        Self { shared, def, file: None, next_offset, encoding, writing, chunks: Vec::new(), distinct }
+        let (chunks, distinct) = (Vec::new(), Vec::new());
+        Self { shared, def, file: None, next_offset, encoding, writing, chunks, distinct }
     }
 
     /// Takes a chunk; waits while enough others are under way.
@@ -128,6 +129,7 @@ impl ChunkWriter {
             None => {
                 let file = self.shared.create_file(self.def.id)?;
                 self.write(&file, 0, encode_header(file.id(), self.def.id));
+                self.distinct = vec![DistinctSketch::empty(); self.def.columns.len()];
                 Arc::clone(self.file.insert(file))
             }
         };
