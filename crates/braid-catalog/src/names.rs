@@ -12,8 +12,8 @@ use braid_storage::{Catalog, ChunkMeta, RoleId, TableVersion, ViewDef};
 use crate::column_types::{own_type_of_oid, type_in};
 use crate::held_privileges::held;
 use crate::object_ids::{
-    key_index_id, relation_of_row_type, row_array_type_id, schema_object_id, server_view_id, table_object_id,
-    table_of_object_id,
+    PUBLIC_NAMESPACE_ID, key_index_id, relation_of_row_type, row_array_type_id, schema_object_id, server_view_id,
+    table_object_id, table_of_object_id,
 };
 use crate::privileges::{Roles, predefined_roles};
 use crate::relations::{relation, relation_by_id};
@@ -74,6 +74,13 @@ impl CatalogNames {
             TEMPORARY_SCHEMA => self.catalog.schema_named(self.path.temporary_schema()?),
             name => self.catalog.schema_named(name),
         }
+    }
+
+    /// The schemas of each database, with their oids.
+    fn stored_schemas(&self) -> impl Iterator<Item = (u32, &'static str)> {
+        let is_gone = self.catalog.is_public_dropped();
+        let stored = StoredRows::of("pg_namespace").columns(["oid", "nspname"]);
+        stored.map(|[id, name]| (number(id), name)).filter(move |(id, _)| !is_gone || *id != PUBLIC_NAMESPACE_ID)
     }
 
     /// A name with that of its schema.
@@ -150,16 +157,15 @@ impl ObjectNames for CatalogNames {
         if let Some(known) = self.user_schema(name) {
             return Some(schema_object_id(known));
         }
-        let mut schemas = StoredRows::of("pg_namespace").columns(["oid", "nspname"]);
-        schemas.find(|[_, stored]| *stored == name).map(|[id, _]| number(id))
+        let mut schemas = self.stored_schemas();
+        schemas.find(|(_, stored)| *stored == name).map(|(id, _)| id)
     }
 
     fn schema(&self, id: u32) -> Option<String> {
         if let Some(known) = self.catalog.schemas().find(|known| schema_object_id(known.id) == id) {
             return Some(known.name.clone());
         }
-        let mut schemas = StoredRows::of("pg_namespace").columns(["oid", "nspname"]);
-        schemas.find(|[stored, _]| number::<u32>(stored) == id).map(|[_, name]| name.to_owned())
+        self.stored_schemas().find(|(stored, _)| *stored == id).map(|(_, name)| name.to_owned())
     }
 
     fn role_id(&self, name: &str) -> Option<u32> {

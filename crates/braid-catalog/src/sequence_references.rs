@@ -4,7 +4,7 @@
 //! The default therefore means the same sequence under another name and another search path, and what depends on a sequence is known.
 //! Clients are shown names.
 
-use braid_base::SchemaId;
+use braid_sql::SearchPath;
 use braid_sql::functions::strings::quoting::quote_identifier;
 use braid_storage::Catalog;
 
@@ -24,16 +24,17 @@ pub fn references(default: &str) -> impl Iterator<Item = u32> {
     parts(default).filter_map(|part| if let Part::Relation(id) = part { Some(id) } else { None })
 }
 
-/// The text with the names of its sequences in place of their numbers: with their schemas where these are not `public`.
-pub(crate) fn with_sequence_names(default: &str, catalog: &Catalog) -> String {
+/// The text with the names of its sequences in place of their numbers: with their schemas where the names alone do not mean them.
+pub(crate) fn with_sequence_names(default: &str, catalog: &Catalog, path: &SearchPath) -> String {
     let named = |id: u32| {
         let sequence = table_of_object_id(id).and_then(|id| catalog.sequence_by_id(id))?;
-        let (schema, name) = (sequence.definition.schema, quote_identifier(&sequence.definition.name));
-        let shown =
-            match catalog.schema_name(schema).filter(|_| schema != SchemaId::PUBLIC && !catalog.is_temporary(schema)) {
-                Some(schema) => format!("{}.{name}", quote_identifier(schema)),
-                None => name,
-            };
+        let (schema, name) = (sequence.definition.schema, &sequence.definition.name);
+        let mut searched = path.searched().filter_map(|searched| catalog.schema_named(searched));
+        let is_found = searched.find(|searched| catalog.has_relation(*searched, name)) == Some(schema);
+        let shown = match catalog.schema_name(schema).filter(|_| !is_found) {
+            Some(schema) => format!("{}.{}", quote_identifier(schema), quote_identifier(name)),
+            None => quote_identifier(name),
+        };
         Some(shown.replace('\'', "''"))
     };
     let shown = parts(default).map(|part| match part {

@@ -27,7 +27,8 @@ use crate::type_references::{ShownTypes, reference};
 /// A default of a column or a domain of this type.
 pub(crate) fn shown_default(default: &str, of: SqlType, shown: &ShownTypes<'_>) -> String {
     let catalog = shown.catalog;
-    let (written, reader, of) = (with_sequence_names(default, catalog), Reader { catalog }, SqlType::of(of.id.base()));
+    let written = with_sequence_names(default, catalog, shown.path);
+    let (reader, of) = (Reader { catalog }, SqlType::of(of.id.base()));
     let text = parsed(&written).and_then(|expression| match literal_of(&expression) {
         Some(text) => literal(text, of),
         None if is_null(&expression) => null(of),

@@ -68,7 +68,7 @@ impl Snapshot<'_> {
 }
 
 /// Stored rows that are not shown: those with one of these ids in this column. They are about relations that are left out, the role
-/// that the server tells of, and schema `public` if it has another comment.
+/// that the server tells of, and schema `public` if it is dropped, or has another comment, owner or privileges.
 fn hidden_rows(relation: &str, catalog: &Catalog) -> Option<(&'static str, HashSet<u32>)> {
     let column = match relation {
         "pg_authid" => return Some(("oid", HashSet::from([BOOTSTRAP_ROLE_ID]))),
@@ -76,7 +76,10 @@ fn hidden_rows(relation: &str, catalog: &Catalog) -> Option<(&'static str, HashS
             return Some(("oid", HashSet::from([PUBLIC_NAMESPACE_ID])));
         }
         "pg_description" => {
-            catalog.comment_on(&CommentSubject::Schema(SchemaId::PUBLIC))?;
+            let is_commented = catalog.comment_on(&CommentSubject::Schema(SchemaId::PUBLIC)).is_some();
+            if !is_commented && !catalog.is_public_dropped() {
+                return None;
+            }
             return Some(("objoid", HashSet::from([PUBLIC_NAMESPACE_ID])));
         }
         "pg_class" => "oid",

@@ -8,16 +8,16 @@ use crate::value_text::is_space;
 /// The schema of PostgreSQL's own objects.
 pub const SYSTEM_SCHEMA: &str = "pg_catalog";
 
-/// The schemas of each database: those of tables, of the system, of the SQL standard's views, and of what PostgreSQL keeps beside tables.
-const SCHEMAS: &[&str] = &[PUBLIC_SCHEMA, SYSTEM_SCHEMA, "information_schema", "pg_toast"];
+/// The schemas that each database always has: those of the system, of the SQL standard's views, and of what PostgreSQL keeps beside tables.
+const SCHEMAS: &[&str] = &[SYSTEM_SCHEMA, "information_schema", "pg_toast"];
 
-/// The schema that each database has for tables.
+/// The schema that each database has for tables from the beginning.
 pub const PUBLIC_SCHEMA: &str = "public";
 
 /// What stands for the session's temporary schema.
 pub const TEMPORARY_SCHEMA: &str = "pg_temp";
 
-/// Whether each database has a schema of this name.
+/// Whether each database always has a schema of this name.
 pub fn is_built_in(name: &str) -> bool {
     SCHEMAS.contains(&name)
 }
@@ -46,7 +46,7 @@ pub struct SessionSchemas<'a> {
     pub user: &'a str,
     /// The session's temporary schema, if it exists.
     pub temporary: Option<&'a str>,
-    /// Whether a schema that is not temporary exists besides those of each database.
+    /// Whether a schema that is not temporary exists besides those that each database always has.
     pub exists: &'a dyn Fn(&str) -> bool,
 }
 
@@ -69,9 +69,9 @@ impl Default for SearchPath {
 }
 
 impl SearchPath {
-    /// The path of a setting's value in a database without schemas of its own. What is no list of names has no schemas.
+    /// The path of a setting's value in a database with schema `public` and none of its own. What is no list of names has no schemas.
     pub fn of(setting: &str) -> Self {
-        Self::of_session(setting, &SessionSchemas { user: "", temporary: None, exists: &|_| false })
+        Self::of_session(setting, &SessionSchemas { user: "", temporary: None, exists: &|name| name == PUBLIC_SCHEMA })
     }
 
     /// The path of a setting's value in a session.
@@ -218,13 +218,14 @@ mod tests {
 
     #[test]
     fn a_session_has_schemas_of_its_own() {
-        let exists = |name: &str| ["s", "alice"].contains(&name);
+        let exists = |name: &str| ["s", "alice", "public"].contains(&name);
         for (temporary, setting, expected) in [
             (None, "\"$user\", public", "pg_catalog alice public"),
             (Some("pg_temp_7"), "\"$user\", public", "pg_temp_7 pg_catalog alice public"),
             (Some("pg_temp_7"), "s, pg_temp, t, s", "pg_catalog s pg_temp_7"),
             (Some("pg_temp_7"), "pg_temp_7, pg_catalog, pg_temp", "pg_temp_7 pg_catalog"),
             (None, "pg_temp, pg_temp_7", "pg_catalog"),
+            (None, "nowhere, information_schema", "pg_catalog information_schema"),
         ] {
             let schemas = SessionSchemas { user: "alice", temporary, exists: &exists };
             let path = SearchPath::of_session(setting, &schemas);

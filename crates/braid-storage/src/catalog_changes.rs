@@ -19,7 +19,7 @@ use crate::{ChunkMeta, DistinctCount, TableVersion};
 pub(crate) fn record_between(before: &Catalog, after: &Catalog, next_ids: NextIds) -> CommitRecord {
     let types = (!before.has_types_of(after))
         .then(|| after.enum_types().map(|known| Arc::clone(&known.definition)).collect::<Vec<_>>());
-    let schemas = (!before.has_schemas_of(after)).then(|| after.schemas().cloned().collect());
+    let schemas = (!before.has_schemas_of(after)).then(|| after.schemas_by_id().values().cloned().collect());
     let sequences = (!before.has_sequences_of(after)).then(|| after.stored_sequences().collect());
     let views = (!before.has_views_of(after)).then(|| after.views().by_id().values().cloned().collect());
     let is_dropped = |entry: &&Arc<TableEntry>| after.entry(entry.version.def.id).is_none();

@@ -72,7 +72,7 @@ use crate::checksum::checksum;
 use crate::comments::Comments;
 use crate::data_file_header::DataFileId;
 use crate::foreign_key_checks::first_unfit;
-use crate::schemas::SchemaDef;
+use crate::schemas::{SchemaDef, has_schema};
 use crate::sequences::{SequenceDef, SequenceState};
 use crate::{
     ColumnDef, ColumnDomain, ColumnType, DeletedRows, DistinctSketch, ManifestError, SegmentMeta, TableDef, ViewDef,
@@ -441,7 +441,7 @@ impl Manifest {
         let tables = self.tables.iter().map(|table| (table.def.id, table.def.schema, &table.def.name));
         let sequences = self.sequences.iter().map(|known| (known.def.id, known.def.schema, &known.def.name));
         let views = self.views.iter().map(|view| (view.id, view.schema, &view.name));
-        let is_known = |schema: SchemaId| schema == SchemaId::PUBLIC || ids.contains(&schema);
+        let is_known = |schema: SchemaId| has_schema(self.schemas.iter(), schema);
         let enums = self.types.iter().map(|known| (known.schema, &known.name));
         let mut types = enums.chain(self.domains.values().map(|known| (known.schema, &known.name)));
         if let Some((schema, name)) = types.find(|(schema, _)| !is_known(*schema)) {

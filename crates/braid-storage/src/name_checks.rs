@@ -112,7 +112,7 @@ impl Catalog {
 
     /// Checks that names have as many bytes as names have when they are read again. The definitions of tables check their own.
     fn check_name_lengths(&self) -> Result<(), StoreError> {
-        let schemas = self.schemas_by_id().values().map(|schema| &schema.name);
+        let schemas = self.schemas().map(|schema| &schema.name);
         let types = self.type_names().map(|(_, name)| name);
         let views = self.views().by_id().values();
         let views =

@@ -10,12 +10,18 @@ use crate::schemas::{PUBLIC_SCHEMA, SchemaDef, TableRef};
 impl Catalog {
     /// The schemas but `public`, oldest first.
     pub fn schemas(&self) -> impl ExactSizeIterator<Item = &Arc<SchemaDef>> {
-        self.schemas_by_id().values()
+        // It has the lowest id.
+        self.schemas_by_id().values().skip(self.is_public_dropped().into())
+    }
+
+    /// Whether the schema `public` that was there from the beginning is dropped.
+    pub fn is_public_dropped(&self) -> bool {
+        self.schemas_by_id().contains_key(&SchemaId::PUBLIC)
     }
 
     /// The identity of the schema called `name`, exactly as stored.
     pub fn schema_named(&self, name: &str) -> Option<SchemaId> {
-        if name == PUBLIC_SCHEMA {
+        if name == PUBLIC_SCHEMA && !self.is_public_dropped() {
             return Some(SchemaId::PUBLIC);
         }
         self.schemas().find(|known| known.name == name).map(|known| known.id)
@@ -24,7 +30,7 @@ impl Catalog {
     /// The name of a schema.
     pub fn schema_name(&self, id: SchemaId) -> Option<&str> {
         match id {
-            SchemaId::PUBLIC => Some(PUBLIC_SCHEMA),
+            SchemaId::PUBLIC => (!self.is_public_dropped()).then_some(PUBLIC_SCHEMA),
             id => self.schemas_by_id().get(&id).map(|known| &*known.name),
         }
     }

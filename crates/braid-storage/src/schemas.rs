@@ -1,6 +1,6 @@
 //! Schemas: what names of relations are unique in.
 //!
-//! `public` is in every database and is not written down. Temporary schemas belong to sessions: opening a directory removes them with
+//! `public` is in every database from the beginning, and is written down only when it is dropped. Temporary schemas belong to sessions: opening a directory removes them with
 //! all that is in them, as no session has come along.
 
 use std::collections::BTreeMap;
@@ -22,7 +22,24 @@ pub struct SchemaDef {
     pub is_temporary: bool,
 }
 
-/// The schemas of a catalog but `public`, by their ids.
+impl SchemaDef {
+    /// What says that the first schema `public` is dropped. Another one may have its name then.
+    pub(crate) fn dropped_public() -> Self {
+        Self { id: SchemaId::PUBLIC, name: String::new(), is_temporary: false }
+    }
+
+    /// Whether it is [`Self::dropped_public`].
+    pub(crate) fn is_dropped_public(&self) -> bool {
+        self.id == SchemaId::PUBLIC
+    }
+}
+
+/// Whether a schema is there, beside these.
+pub(crate) fn has_schema<'a>(mut schemas: impl Iterator<Item = &'a SchemaDef>, id: SchemaId) -> bool {
+    schemas.any(|known| known.id == id) != (id == SchemaId::PUBLIC)
+}
+
+/// The schemas of a catalog but `public`, by their ids. If `public` is dropped, [`SchemaDef::dropped_public`] is among them.
 pub(crate) type Schemas = BTreeMap<SchemaId, Arc<SchemaDef>>;
 
 /// A table, as statements of a store name it.

@@ -35,7 +35,7 @@ pub(crate) async fn drop_schemas(
     for name in names {
         let name = schema_name(name)?;
         match (context.schema_of_users(&snapshot, &name)?, missing) {
-            (Some(id), _) if id != SchemaId::PUBLIC && !snapshot.is_temporary(id) => dropped.push((id, name)),
+            (Some(id), _) if !snapshot.is_temporary(id) => dropped.push((id, name)),
             (None, Missing::Skipped) if !is_built_in(&name) => {
                 let what = format!("schema \"{name}\" does not exist");
                 context.raise(Notice::skipping(SqlState::SuccessfulCompletion, &what));

@@ -24,7 +24,7 @@ impl StatementContext {
 
     /// The schemas of a snapshot that names without one are looked up in.
     pub fn search_path_in(&self, snapshot: &Catalog) -> SearchPath {
-        if snapshot.schemas().len() == 0 && snapshot.access().is_empty() {
+        if snapshot.schemas().len() == 0 && !snapshot.is_public_dropped() && snapshot.access().is_empty() {
             return self.settings().get("search_path").map_or_else(SearchPath::default, SearchPath::of);
         }
         let own = self.temporary_schema_name();

@@ -53,7 +53,7 @@ use super::view_section::{decode_views, put_views};
 use super::{FORMAT_VERSION, Manifest, ManifestChunk, ManifestError, ManifestTable, NextIds};
 use crate::access::{AccessChange, AccessControl};
 use crate::comments::CommentChange;
-use crate::schemas::SchemaDef;
+use crate::schemas::{SchemaDef, has_schema};
 use crate::sequences::{SequenceDef, SequenceState};
 use crate::{DeletedRows, DistinctSketch, TableDef, ViewDef};
 
@@ -288,7 +288,7 @@ impl Manifest {
     /// What is in a schema that is gone goes with it: a state that was opened has left out the temporary schemas before it.
     fn drop_outside_schemas(&mut self) {
         let schemas = &self.schemas;
-        let is_kept = |schema: SchemaId| schema == SchemaId::PUBLIC || schemas.iter().any(|known| known.id == schema);
+        let is_kept = |schema: SchemaId| has_schema(schemas.iter(), schema);
         self.tables.retain(|table| is_kept(table.def.schema));
         self.sequences.retain(|known| is_kept(known.def.schema));
         self.views.retain(|view| is_kept(view.schema));

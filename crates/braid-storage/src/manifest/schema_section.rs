@@ -8,9 +8,9 @@
 //!
 //! | width | meaning |
 //! |---|---|
-//! | 4 | id; from 1 on, below the next table id; no table and no sequence has it |
+//! | 4 | id; from 1 on, below the next table id; no table and no sequence has it. 0 says that `public` is dropped |
 //! | 1 | 1 if it is temporary, with all that is in it, else 0 |
-//! | string | name, 1 to 255 bytes; unique, and not `public` |
+//! | string | name, 1 to 255 bytes; unique, and not `public`, unless that is dropped. Empty for the id 0, which is not temporary |
 
 use std::collections::HashSet;
 
@@ -40,8 +40,13 @@ pub(super) fn decode_schemas(reader: &mut ByteReader<'_>, next_table_id: u32) ->
     let count = reader.u32()? as usize;
     let mut schemas: Vec<SchemaDef> = Vec::with_capacity(reader.bounded_capacity(count, SCHEMA_BYTES_MIN));
     let mut names = HashSet::from([PUBLIC_SCHEMA.to_owned()]);
-    for _ in 0..count {
+    for at in 0..count {
         let (id, flag, name) = (SchemaId(reader.u32()?), reader.u8()?, reader.string()?);
+        if at == 0 && id == SchemaId::PUBLIC && flag == 0 && name.is_empty() {
+            schemas.push(SchemaDef::dropped_public());
+            names.clear();
+            continue;
+        }
         let last = schemas.last().map_or(SchemaId::PUBLIC, |last| last.id);
         if id.0 >= next_table_id || last >= id {
             return Err(reader.malformed(format!("schema id {id} is out of order")));

@@ -58,6 +58,9 @@ impl SchemaEdits {
                 return Err(StoreError::Conflict { what: format!("schema \"{}\"", before.name) });
             }
         }
+        if self.edits.contains_key(&SchemaId::PUBLIC) && newest.contains_key(&SchemaId::PUBLIC) {
+            return Err(StoreError::Conflict { what: format!("schema \"{PUBLIC_SCHEMA}\"") });
+        }
         let schemas = self.shown_on(newest);
         let mut names: Vec<&str> = schemas.values().map(|known| &*known.name).collect();
         names.sort_unstable();
@@ -69,7 +72,8 @@ impl SchemaEdits {
 
     /// The schemas that only the transaction has.
     pub(super) fn added(&self) -> impl Iterator<Item = &Arc<SchemaDef>> {
-        self.edits.values().filter(|edit| edit.before.is_none()).filter_map(|edit| edit.after.as_ref())
+        let added = self.edits.values().filter(|edit| edit.before.is_none()).filter_map(|edit| edit.after.as_ref());
+        added.filter(|schema| !schema.is_dropped_public())
     }
 
     /// Whether a schema that all see is created, renamed or dropped.
@@ -120,7 +124,7 @@ impl WriteSet {
     /// # Errors
     /// [`StoreError::UnknownSchema`].
     pub fn drop_schema(&mut self, view: &Arc<Catalog>, id: SchemaId) -> Result<(), StoreError> {
-        if !view.schemas_by_id().contains_key(&id) {
+        if view.schema_name(id).is_none() {
             return Err(StoreError::UnknownSchema { schema: id.to_string() });
         }
         for table in view.tables().filter(|table| table.def.schema == id) {
@@ -152,7 +156,8 @@ impl WriteSet {
         }
         let domains = view.domains().filter(|known| known.definition.schema == id).map(|known| known.definition.oid);
         domains.for_each(|oid| self.remove_domain(view, oid));
-        self.schemas.edit(view, id, None);
+        let left = (id == SchemaId::PUBLIC).then(|| Arc::new(SchemaDef::dropped_public()));
+        self.schemas.edit(view, id, left);
         Ok(())
     }
 
@@ -187,9 +192,6 @@ impl WriteSet {
 fn check_free(view: &Catalog, name: &str) -> Result<(), StoreError> {
     match view.schema_named(name) {
         Some(_) => Err(StoreError::SchemaExists { schema: name.to_owned() }),
-        None => {
-            debug_assert_ne!(name, PUBLIC_SCHEMA, "public is always there");
-            Ok(())
-        }
+        None => Ok(()),
     }
 }

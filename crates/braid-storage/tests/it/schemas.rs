@@ -133,6 +133,55 @@ async fn commits_beside_each_other_change_a_schema_once() {
 }
 
 #[tokio::test]
+async fn public_is_dropped_as_others_are_and_another_takes_its_name() {
+    let temp = directory_in_memory();
+    {
+        let store = open(temp.path()).unwrap();
+        let view = store.snapshot();
+        let mut writes = store.write_set();
+        create_in(&mut writes, &view, SchemaId::PUBLIC, "t").unwrap();
+        create_sequence(&mut writes, &view, SchemaId::PUBLIC, "q").unwrap();
+        writes.commit().await.unwrap();
+        let view = store.snapshot();
+        let (mut dropping, mut again, mut filling) = (store.write_set(), store.write_set(), store.write_set());
+        dropping.drop_schema(&view, SchemaId::PUBLIC).unwrap();
+        again.drop_schema(&view, SchemaId::PUBLIC).unwrap();
+        create_in(&mut filling, &view, SchemaId::PUBLIC, "u").unwrap();
+        dropping.commit().await.unwrap();
+        for conflicting in [again, filling] {
+            assert!(matches!(
+                conflicting.commit().await,
+                Err(StoreError::UnknownTable { .. } | StoreError::Conflict { .. })
+            ));
+        }
+        let view = store.snapshot();
+        let unknown = store.write_set().drop_schema(&view, SchemaId::PUBLIC);
+        assert!(matches!(unknown, Err(StoreError::UnknownSchema { .. })));
+    }
+    for _ in 0..2 {
+        let store = open_again(temp.path()).await.unwrap();
+        let catalog = store.snapshot();
+        assert!(catalog.is_public_dropped() && names_of(&catalog).is_empty());
+        assert_eq!((catalog.schema_named("public"), catalog.schema_name(SchemaId::PUBLIC)), (None, None));
+        store.checkpoint().await.unwrap();
+    }
+    {
+        let store = open_again(temp.path()).await.unwrap();
+        let public = create_schema(&store, "public").await;
+        assert_ne!(public, SchemaId::PUBLIC);
+        let mut writes = store.write_set();
+        create_in(&mut writes, &store.snapshot(), public, "t").unwrap();
+        assert!(matches!(writes.create_schema(&store.snapshot(), "public"), Err(StoreError::SchemaExists { .. })));
+        writes.commit().await.unwrap();
+    }
+    for _ in 0..2 {
+        let store = open_again(temp.path()).await.unwrap();
+        assert_eq!(names_of(&store.snapshot()), ["public", "public.t 0"]);
+        store.checkpoint().await.unwrap();
+    }
+}
+
+#[tokio::test]
 async fn a_schema_that_is_dropped_takes_all_along_unless_others_put_something_in() {
     let temp = directory_in_memory();
     let store = open(temp.path()).unwrap();

@@ -40,6 +40,29 @@ fn forged_schemas_are_refused() {
 }
 
 #[test]
+fn public_may_be_dropped_and_another_schema_have_its_name() {
+    let random = &mut SeededRandom::new(5);
+    let mut manifest = manifest_of(random_table(1, 0, random));
+    manifest.tables[0].def.schema = SchemaId(7);
+    let schema = |name: &str| SchemaDef { id: SchemaId(7), name: name.to_owned(), is_temporary: false };
+    for name in ["public", "s"] {
+        manifest.schemas = vec![SchemaDef::dropped_public(), schema(name)];
+        assert_eq!(Manifest::decode(&manifest.encode()).as_ref(), Ok(&manifest));
+    }
+    let refused = |what: &str, forge: &dyn Fn(&mut Manifest)| {
+        let mut forged = manifest.clone();
+        forge(&mut forged);
+        let decoded = Manifest::decode(&forged.encode());
+        assert!(matches!(decoded, Err(ManifestError::Malformed { .. })), "{what}: {decoded:?}");
+    };
+    refused("a table in it", &|m| m.tables[0].def.schema = SchemaId::PUBLIC);
+    refused("a name", &|m| m.schemas[0].name = "s".to_owned());
+    refused("a temporary one", &|m| m.schemas[0].is_temporary = true);
+    refused("twice", &|m| m.schemas.insert(0, SchemaDef::dropped_public()));
+    refused("behind others", &|m| m.schemas.swap(0, 1));
+}
+
+#[test]
 fn names_are_unique_in_their_schemas() {
     let random = &mut SeededRandom::new(2);
     let mut manifest = manifest_of(random_table(1, 0, random));
