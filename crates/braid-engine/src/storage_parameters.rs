@@ -15,6 +15,30 @@ const FILLFACTOR: std::ops::RangeInclusive<i64> = 10..=100;
 const OTHERS: [&str; 6] =
     ["autovacuum_", "log_autovacuum_", "parallel_workers", "toast_tuple_target", "user_catalog_table", "vacuum_"];
 
+/// Checks the parameters of a new table. `oids` may say that it has none, as dumps of old versions of PostgreSQL do.
+///
+/// # Errors
+/// As [`check_parameters`].
+pub(crate) fn check_new_parameters(parameters: &[SqlOption]) -> Result<(), EngineError> {
+    let mut others = Vec::with_capacity(parameters.len());
+    for parameter in parameters {
+        match parameter {
+            SqlOption::KeyValue { key, value } if fold(key) == "oids" => check_oids(&word(value))?,
+            SqlOption::Ident(key) if fold(key) == "oids" => check_oids("true")?,
+            other => others.push(other.clone()),
+        }
+    }
+    check_parameters(&others)
+}
+
+fn check_oids(value: &str) -> Result<(), EngineError> {
+    match &*value.to_ascii_lowercase() {
+        "false" | "off" | "0" => Ok(()),
+        "true" | "on" | "1" => Err(EngineError::unsupported("tables declared WITH OIDS are not supported")),
+        _ => Err(EngineError::new(SqlState::SyntaxError, "oids requires a Boolean value")),
+    }
+}
+
 /// Checks the parameters of a table.
 ///
 /// # Errors

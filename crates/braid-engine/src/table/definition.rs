@@ -23,7 +23,7 @@ use crate::names::fold;
 use crate::sequences::defaults::with_sequence_ids;
 use crate::sql_types::column_type;
 use crate::statement_limits::StatementSize;
-use crate::storage_parameters::check_parameters;
+use crate::storage_parameters::check_new_parameters;
 use crate::{EngineError, SqlState};
 
 /// A CHECK as written.
@@ -112,7 +112,7 @@ pub(crate) fn check_clauses(create: &CreateTable) -> Result<(), EngineError> {
     match refused.iter().find(|(given, _)| *given) {
         Some((_, what)) => Err(EngineError::unsupported(format!("{what} is not supported"))),
         None => match &create.table_options {
-            CreateTableOptions::With(parameters) => check_parameters(parameters),
+            CreateTableOptions::With(parameters) => check_new_parameters(parameters),
             _ => Ok(()),
         },
     }
