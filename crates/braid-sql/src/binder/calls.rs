@@ -390,6 +390,10 @@ impl Binder<'_> {
             return self.joined_elements(arguments);
         }
         self.unify_hypothetical_row(entry, &mut arguments, &mut resolved.argument_types, direct_count)?;
+        let as_written: Vec<Expression> = match written.order_by.is_empty() {
+            true => Vec::new(),
+            false => arguments.iter().map(|(argument, _)| argument.clone()).collect(),
+        };
         let given = self.ordered_arguments(&resolved, arguments, is_variadic)?;
         let sql_type = SqlType::of(resolved.result);
         match entry.kind {
@@ -407,7 +411,7 @@ impl Binder<'_> {
                 }
             }
             FunctionKind::Aggregate | FunctionKind::Window => {
-                self.aggregate_or_window(entry, given, direct_count, sql_type, written)
+                self.aggregate_or_window(entry, (given, &as_written), direct_count, sql_type, written)
             }
         }
     }

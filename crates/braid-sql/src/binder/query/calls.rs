@@ -33,6 +33,32 @@ const KEYED_ROWS: &[(&str, usize)] = &[
 ];
 
 impl<'a> Binder<'a> {
+    /// The keys of ORDER BY of an aggregate. One that is written as an argument is that argument, as the function takes it.
+    ///
+    /// # Errors
+    /// For one that is no argument of a call with DISTINCT.
+    fn argument_keys(
+        &self,
+        written: &WrittenCall<'_>,
+        arguments: &[Expression],
+        as_written: &[Expression],
+    ) -> Result<Vec<SortKey>, SqlError> {
+        let mut keys = self.keys_of(written.order_by)?;
+        for (key, syntax) in keys.iter_mut().zip(written.order_by) {
+            let argument = as_written.iter().position(|own| *own == key.expression).and_then(|at| arguments.get(at));
+            match argument {
+                Some(argument) => key.expression = argument.clone(),
+                None if written.is_distinct => {
+                    let message = "in an aggregate with DISTINCT, ORDER BY expressions must appear in argument list";
+                    let error = SqlError::new(SqlState::InvalidColumnReference, message);
+                    return Err(self.places.mark(error, Place::Start(&syntax.expr)));
+                }
+                None => {}
+            }
+        }
+        Ok(keys)
+    }
+
     /// The arguments of WITHIN GROUP.
     pub(in crate::binder) fn within_group_arguments<'s>(
         &self,
@@ -67,11 +93,12 @@ impl<'a> Binder<'a> {
         Ok(())
     }
 
-    /// A call of an aggregate or a window function with its arguments; those after `direct_count` are keys of WITHIN GROUP.
+    /// A call of an aggregate or a window function with its arguments; those after `direct_count` are keys of WITHIN GROUP. `as_written` has
+    /// the arguments before they are cast to what the function takes, if it has ORDER BY.
     pub(in crate::binder) fn aggregate_or_window(
         &self,
         entry: &FunctionEntry,
-        arguments: Vec<Expression>,
+        (arguments, as_written): (Vec<Expression>, &[Expression]),
         direct_count: usize,
         sql_type: SqlType,
         written: &WrittenCall<'_>,
@@ -106,19 +133,13 @@ impl<'a> Binder<'a> {
             let keys = arguments.split_off(direct_count.min(arguments.len()));
             (keys.into_iter().zip(written.within_group).map(|(key, syntax)| sort_key(key, syntax)).collect(), true)
         } else {
-            (self.keys_of(written.order_by)?, false)
+            (self.argument_keys(written, &arguments, as_written)?, false)
         };
         let fits = |(key, argument): (&SortKey, &Expression)| key.expression.sql_type.id == argument.sql_type.id;
         if is_hypothetical_set(entry)
             && (arguments.len() != order_by.len() || !order_by.iter().zip(&arguments).all(fits))
         {
             return Err(unsupported_call(name));
-        }
-        let further = order_by.iter().position(|key| !arguments.contains(&key.expression));
-        if let (true, Some(at)) = (written.is_distinct, further) {
-            let message = "in an aggregate with DISTINCT, ORDER BY expressions must appear in argument list";
-            let place = Place::Start(&written.order_by[at].expr);
-            return Err(self.places.mark(SqlError::new(SqlState::InvalidColumnReference, message), place));
         }
         let filter = written
             .filter

@@ -19,7 +19,7 @@ use crate::pg_catalog::TypeId;
 use crate::relation::{ColumnId, Expansion, JoinKind, Output, Query, Relation, SetFunctionCall, TableScan};
 use crate::search_path::SYSTEM_SCHEMA;
 use crate::syntax::{is_no_table_name, is_rows_from, is_unnamed, join_name};
-use crate::tables::{NamedColumn, ROW_IDS, is_common_rows, row_ids_name, schema_of_identified_table};
+use crate::tables::{NamedColumn, ROW_IDS, VALUE_SOURCE, is_common_rows, row_ids_name, schema_of_identified_table};
 use crate::values::Value;
 use crate::{SqlError, SqlState, SqlType};
 
@@ -238,7 +238,12 @@ impl Binder<'_> {
                 with_ordinality,
             } => self.unnest_rows(array_exprs, *with_ordinality, alias.as_ref(), scope),
             TableFactor::Derived { lateral, subquery, alias, sample: None } => {
-                let around = if *lateral { scope.with_relations(scope.relations.clone()) } else { scope.hidden() };
+                let is_of_values = alias.as_ref().is_some_and(|alias| alias.name.value.starts_with(VALUE_SOURCE));
+                let around = match lateral {
+                    true if is_of_values => scope.with_relations(scope.relations.clone()),
+                    true => scope.lateral(),
+                    false => scope.hidden(),
+                };
                 let binder = self.in_scope(&around, Clause::FromFunction);
                 let query = binder.query(subquery, Scope::within(&binder))?;
                 let Some(alias) = alias else {
@@ -426,7 +431,7 @@ impl Binder<'_> {
         alias: Option<&TableAlias>,
         scope: &Scope<'_>,
     ) -> Result<FromItem, SqlError> {
-        let beside = scope.with_relations(scope.relations.clone());
+        let beside = scope.lateral();
         let binder = self.in_scope(&beside, Clause::FromFunction);
         if is_rows_from(name) {
             let functions = binder.functions_side_by_side(arguments)?;
@@ -495,7 +500,7 @@ impl Binder<'_> {
         alias: Option<&TableAlias>,
         scope: &Scope<'_>,
     ) -> Result<FromItem, SqlError> {
-        let beside = scope.with_relations(scope.relations.clone());
+        let beside = scope.lateral();
         let binder = self.in_scope(&beside, Clause::FromFunction);
         let calls = arrays.iter().map(|array| Ok((binder.unnest_in_from(array)?, "unnest".to_owned())));
         self.expanded(calls.collect::<Result<_, SqlError>>()?, "unnest".to_owned(), with_ordinality, alias)

@@ -88,6 +88,8 @@ pub(in crate::binder) enum Access {
     Hidden,
     /// It is on the left of a join that is neither INNER nor LEFT, where LATERAL cannot refer to it.
     OutsideOfJoin,
+    /// It is the table that the statement changes, which LATERAL cannot refer to.
+    Changed,
 }
 
 /// A column of a relation.
@@ -123,13 +125,19 @@ impl ScopeColumn {
 impl ScopeRelation {
     /// Refuses a relation that LATERAL cannot refer to here.
     fn check_access(&self) -> Result<(), SqlError> {
-        if self.access != Access::OutsideOfJoin {
-            return Ok(());
-        }
         let name = self.name.as_deref().unwrap_or("unnamed_join");
-        let message = format!("invalid reference to FROM-clause entry for table \"{name}\"");
-        let detail = "The combining JOIN type must be INNER or LEFT for a LATERAL reference.";
-        Err(SqlError::new(SqlState::InvalidColumnReference, message).with_detail(detail))
+        let refused = || {
+            let message = format!("invalid reference to FROM-clause entry for table \"{name}\"");
+            SqlError::new(SqlState::InvalidColumnReference, message)
+        };
+        match self.access {
+            Access::Visible | Access::Hidden => Ok(()),
+            Access::OutsideOfJoin => {
+                let detail = "The combining JOIN type must be INNER or LEFT for a LATERAL reference.";
+                Err(refused().with_detail(detail))
+            }
+            Access::Changed => Err(refused().with_hint(elsewhere(name))),
+        }
     }
 
     /// Whether it has the rows that ON CONFLICT proposes. The rows that it changes may have the same name.
@@ -214,6 +222,17 @@ impl<'p> Scope<'p> {
             windows: self.windows,
             calls: RefCell::default(),
         }
+    }
+
+    /// The same names, for what stands in FROM with LATERAL: the table that the statement changes, before the identities of its rows, is none
+    /// of them.
+    pub fn lateral(&self) -> Self {
+        let mut relations = self.relations.clone();
+        let identities = relations.iter().position(|relation| relation.name.as_deref() == Some(ROW_IDS));
+        if let Some(changed) = identities.and_then(|at| at.checked_sub(1)) {
+            relations[changed].access = Access::Changed;
+        }
+        self.with_relations(relations)
     }
 
     /// The same names, none of whose relations can be named: for what stands in FROM without LATERAL.
@@ -433,9 +452,7 @@ impl<'a> Binder<'a> {
         let shown = alike.name.as_deref().unwrap_or(name);
         error.with_hint(match shown != name && alike.access == Access::Visible {
             true => format!("Perhaps you meant to reference the table alias \"{shown}\"."),
-            false => format!(
-                "There is an entry for table \"{shown}\", but it cannot be referenced from this part of the query."
-            ),
+            false => elsewhere(shown),
         })
     }
 
@@ -450,4 +467,9 @@ impl<'a> Binder<'a> {
         self.statement.cte_count.set(count + 1);
         CteId(count)
     }
+}
+
+/// Why a relation that there is cannot be named.
+fn elsewhere(name: &str) -> String {
+    format!("There is an entry for table \"{name}\", but it cannot be referenced from this part of the query.")
 }
