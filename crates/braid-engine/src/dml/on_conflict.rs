@@ -20,9 +20,8 @@ use braid_storage::{
     Catalog, ColumnDef, ColumnType, KeyDef, KeyLookup, PRIVATE_CHUNKS, RowId, TableAppender, TableDef,
 };
 use sqlparser::ast::{
-    BinaryOperator, ConflictTarget, DoUpdate, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Insert,
-    ObjectName, OnConflict, OnConflictAction, OnInsert, Query, SelectItem, SetExpr, TableFactor, TableObject,
-    TableWithJoins, With,
+    BinaryOperator, ConflictTarget, DoUpdate, Expr, Ident, Insert, ObjectName, OnConflict, OnConflictAction, OnInsert,
+    Query, SelectItem, SetExpr, TableFactor, TableObject, TableWithJoins, With,
 };
 
 use super::assignment::Assignment;
@@ -39,8 +38,7 @@ use crate::statement_context::StatementContext;
 use crate::statement_limits::StatementSize;
 use crate::{EngineError, SqlState};
 use braid_sql::SqlType;
-use braid_sql::syntax::WHOLE_ROW;
-use braid_sql::syntax::walk::{Rewrite, Tree, Walk};
+use braid_sql::syntax::walk::{Rewrite, Tree};
 use braid_sql::tables::PAIR_NUMBERS;
 
 /// The names of the rows that were found and of those that were proposed. No text can name them.
@@ -422,7 +420,6 @@ impl ConflictUpdate {
         {
             update.drop_schema(schema, &target.def.name);
         }
-        update.check_whole_rows(&target.def)?;
         Ok(update)
     }
 
@@ -430,26 +427,6 @@ impl ConflictUpdate {
     fn drop_schema(&mut self, schema: &str, table: &str) {
         for value in self.values.values.iter_mut().chain(&mut self.condition) {
             value.rewrite(&mut Unqualified { schema, table, query_depth: 0 });
-        }
-    }
-
-    /// Refuses rows as values, which would show the numbers that pair them.
-    fn check_whole_rows(&self, def: &TableDef) -> Result<(), EngineError> {
-        let names = [fold(&self.name), EXCLUDED.to_owned()];
-        let mut rows = WholeRows { names, def, found: false };
-        for value in self.values.values.iter().chain(&self.condition) {
-            value.walk(&mut rows);
-        }
-        for source in &self.values.sources {
-            let mut query = query_of_text("SELECT 1")?;
-            if let SetExpr::Select(select) = &mut *query.body {
-                select.from.push(source.clone());
-            }
-            query.walk(&mut rows);
-        }
-        match rows.found {
-            true => Err(EngineError::unsupported("rows as values in DO UPDATE are not supported")),
-            false => Ok(()),
         }
     }
 
@@ -524,41 +501,6 @@ impl Rewrite for Unqualified<'_> {
             names.remove(0);
         }
     }
-}
-
-/// Finds rows as values.
-struct WholeRows<'a> {
-    names: [String; 2],
-    def: &'a TableDef,
-    found: bool,
-}
-
-impl Walk for WholeRows<'_> {
-    fn enter_expression(&mut self, expression: &Expr) {
-        self.found |= match expression {
-            Expr::QualifiedWildcard(..) => true,
-            Expr::CompoundIdentifier(names) => names.last().is_some_and(|last| last.value == WHOLE_ROW),
-            Expr::Function(function) => has_row_argument(&function.args),
-            // A column goes before a relation of its name.
-            Expr::Identifier(name) => {
-                let name = fold(name);
-                self.names.contains(&name) && self.def.column(&name).is_none()
-            }
-            _ => false,
-        };
-    }
-}
-
-/// Whether a function is called with `relation.*`.
-fn has_row_argument(arguments: &FunctionArguments) -> bool {
-    let FunctionArguments::List(list) = arguments else { return false };
-    list.args.iter().any(|argument| match argument {
-        FunctionArg::Unnamed(value)
-        | FunctionArg::Named { arg: value, .. }
-        | FunctionArg::ExprNamed { arg: value, .. } => {
-            matches!(value, FunctionArgExpr::QualifiedWildcard(_))
-        }
-    })
 }
 
 /// The keys that a conflict target means.

@@ -113,6 +113,11 @@ impl Command {
                 let reset = ast::Reset::ConfigurationParameter(name);
                 Ok(Self::Sql(ast::Statement::Reset(ast::ResetStatement { reset })))
             }
+            Keyword::RESET if consume_words(parser, "reset time zone") => {
+                let name = ast::ObjectName::from(vec![ast::Ident::new("timezone")]);
+                let reset = ast::Reset::ConfigurationParameter(name);
+                Ok(Self::Sql(ast::Statement::Reset(ast::ResetStatement { reset })))
+            }
             Keyword::GRANT | Keyword::REVOKE => GrantStatement::parse(parser).map(Self::Grant),
             // REASSIGN is no word of the parser.
             Keyword::CREATE | Keyword::ALTER | Keyword::DROP | Keyword::NoKeyword if RoleStatement::begins(parser) => {

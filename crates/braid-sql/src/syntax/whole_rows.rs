@@ -13,6 +13,9 @@ pub const WHOLE_ROW: &str = "\u{f8ff}*";
 /// Words before and after which an operand stands.
 const OPERATOR_WORDS: &[Keyword] = &[Keyword::IS, Keyword::IN, Keyword::BETWEEN, Keyword::NOT, Keyword::COLLATE];
 
+/// The words before the right operand of IS DISTINCT FROM.
+const DISTINCT_FROM: [Keyword; 2] = [Keyword::DISTINCT, Keyword::FROM];
+
 /// Words behind an opening parenthesis with which a query begins.
 const QUERY_WORDS: &[Keyword] = &[Keyword::SELECT, Keyword::WITH, Keyword::VALUES, Keyword::TABLE];
 
@@ -46,7 +49,10 @@ pub(super) fn as_columns(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
                 let is_operand = matches!(token(Some(at - 2)), Token::RParen | Token::RBracket)
                     || is_expression.last() == Some(&true)
                     || is_operator(token(Some(at + 1)))
-                    || is_operator(token(first.checked_sub(1)));
+                    || is_operator(token(first.checked_sub(1)))
+                    || DISTINCT_FROM.iter().zip([2, 1]).all(|(word, before)| {
+                        matches!(token(first.checked_sub(before)), Token::Word(own) if own.keyword == *word)
+                    });
                 if is_operand {
                     rows.push(solid[at]);
                 }

@@ -381,13 +381,14 @@ impl Binder<'_> {
             columns: columns.iter().map(|column| column.id).collect(),
             sample: None,
         };
-        let row = named.is_some().then(|| columns.clone());
+        let visible = || columns.iter().filter(|column| !column.is_hidden()).cloned().collect();
+        let row = (named.is_some() || columns.iter().any(ScopeColumn::is_hidden)).then(visible);
         let columns = self.named_columns(named, columns);
         self.note_table((schema, table_name), &table, &columns);
         let primary_key = positions_of(&table.primary_key, &scan.columns, &columns);
         let own = ScopeRelation::named(table.name.clone(), columns);
         let names = match is_common_rows(table.id) {
-            true => own,
+            true => ScopeRelation { row, ..own },
             false => ScopeRelation {
                 schema: Some(table.schema.clone()),
                 table: Some(table.id),

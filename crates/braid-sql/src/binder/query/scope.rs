@@ -116,6 +116,11 @@ pub(in crate::binder) struct CommonTable {
 }
 
 impl ScopeColumn {
+    /// Whether no text can name it: it is none of the columns of its row.
+    pub fn is_hidden(&self) -> bool {
+        self.name.starts_with('\0')
+    }
+
     /// The column as an expression.
     pub fn expression(&self, place: Origin) -> Expression {
         Expression { node: Node::Column(self.id, place), sql_type: self.sql_type }

@@ -58,8 +58,8 @@ impl Binder<'_> {
                 SelectItem::QualifiedWildcard(kind, options) => {
                     check_plain(options)?;
                     let origin = Origin(Some(kind.span().start));
-                    targets
-                        .extend(self.relation_of_wildcard(kind)?.iter().map(|column| self.target_of(column, origin)));
+                    let columns = self.relation_of_wildcard(kind)?.iter().filter(|column| !column.is_hidden());
+                    targets.extend(columns.map(|column| self.target_of(column, origin)));
                 }
             }
         }
