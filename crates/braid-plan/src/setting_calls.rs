@@ -22,9 +22,20 @@ struct SettingCalls {
 pub(crate) fn check_settings(relation: &Relation) -> Result<(), SqlError> {
     let mut calls = SettingCalls::default();
     calls.add_relation(relation);
-    match calls.changes && calls.reads {
+    match calls.changes && calls.reads && !is_one_row(relation) {
         true => Err(SqlError::unsupported("set_config and current_setting in one query of rows are not supported")),
         false => Ok(()),
+    }
+}
+
+/// Whether it has one row at most: a query without FROM.
+fn is_one_row(relation: &Relation) -> bool {
+    match relation {
+        Relation::OneRow => true,
+        Relation::Filter { input, .. } | Relation::Map { input, .. } | Relation::Limit { input, .. } => {
+            is_one_row(input)
+        }
+        _ => false,
     }
 }
 

@@ -117,7 +117,7 @@ impl Catalog {
 
     /// The table called `name` in schema `public`, exactly as stored.
     pub fn table(&self, name: &str) -> Option<&Arc<TableVersion>> {
-        self.table_in(SchemaId::PUBLIC, name)
+        self.table_in(self.public_schema().ok()?, name)
     }
 
     /// The table called `name` in a schema, exactly as stored.
@@ -180,7 +180,7 @@ impl Catalog {
 
     /// The sequence called `name` in schema `public`, exactly as stored.
     pub fn sequence_named(&self, name: &str) -> Option<&CatalogSequence> {
-        self.sequence_in(SchemaId::PUBLIC, name)
+        self.sequence_in(self.public_schema().ok()?, name)
     }
 
     /// The sequence called `name` in a schema, exactly as stored.

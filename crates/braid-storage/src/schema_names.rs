@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use braid_base::SchemaId;
 
+use crate::StoreError;
 use crate::catalog::Catalog;
 use crate::schemas::{PUBLIC_SCHEMA, SchemaDef, TableRef};
 
@@ -17,6 +18,15 @@ impl Catalog {
     /// Whether the schema `public` that was there from the beginning is dropped.
     pub fn is_public_dropped(&self) -> bool {
         self.schemas_by_id().contains_key(&SchemaId::PUBLIC)
+    }
+
+    /// The schema that is called `public`.
+    ///
+    /// # Errors
+    /// [`StoreError::UnknownSchema`].
+    pub(crate) fn public_schema(&self) -> Result<SchemaId, StoreError> {
+        let unknown = || StoreError::UnknownSchema { schema: PUBLIC_SCHEMA.to_owned() };
+        self.schema_named(PUBLIC_SCHEMA).ok_or_else(unknown)
     }
 
     /// The identity of the schema called `name`, exactly as stored.

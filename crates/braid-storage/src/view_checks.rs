@@ -17,7 +17,7 @@ impl Catalog {
 
     /// The view called `name` in schema `public`, exactly as stored.
     pub fn view(&self, name: &str) -> Option<&Arc<ViewDef>> {
-        self.view_in(SchemaId::PUBLIC, name)
+        self.view_in(self.public_schema().ok()?, name)
     }
 
     /// The view with the id `id`.

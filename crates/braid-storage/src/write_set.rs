@@ -206,7 +206,7 @@ impl WriteSet {
     /// # Errors
     /// [`StoreError::TableExists`], [`StoreError::TypeExists`], [`StoreError::UnknownType`], [`StoreError::InvalidTable`].
     pub fn create_table(&mut self, view: &Catalog, table: NewTable) -> Result<Arc<TableDef>, StoreError> {
-        self.create_constrained_table(view, (SchemaId::PUBLIC, table), Constraints::default())
+        self.create_constrained_table(view, (view.public_schema()?, table), Constraints::default())
     }
 
     /// As [`Self::create_table`], in any schema, with constraints of its rows. Keys get ids of their own.
@@ -365,7 +365,7 @@ impl WriteSet {
     /// # Errors
     /// As [`Self::create_table`].
     pub fn create_and_append(&self, view: &Catalog, table: NewTable) -> Result<TableAppender, StoreError> {
-        self.create_and_append_in(view, SchemaId::PUBLIC, table)
+        self.create_and_append_in(view, view.public_schema()?, table)
     }
 
     /// As [`Self::create_and_append`], in any schema.

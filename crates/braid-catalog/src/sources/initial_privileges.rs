@@ -1,6 +1,8 @@
 //! `pg_init_privs`: the privileges that objects of the system have from the beginning. They are those that are stored with the objects.
 
 use braid_sql::Value;
+use braid_sql::search_path::{PUBLIC_SCHEMA, SYSTEM_SCHEMA};
+use braid_storage::Catalog;
 
 use crate::named_row::{NamedRow, oid};
 use crate::server_facts::ServerFacts;
@@ -19,7 +21,7 @@ const PG_CATALOG: &str = "11";
 const NONE: &str = "\\N";
 
 /// The rows of all objects of `pg_catalog` with privileges of their own, and of the schemas `pg_catalog` and `public`.
-pub(super) fn initial_privileges(facts: &dyn ServerFacts) -> Vec<NamedRow> {
+pub(super) fn initial_privileges(catalog: &Catalog, facts: &dyn ServerFacts) -> Vec<NamedRow> {
     let owner = facts.roles().into_iter().next().map(|role| role.name).unwrap_or_default();
     let row = |class: u32, object: &'static str, column: &'static str, privileges: &'static str| {
         vec![
@@ -51,7 +53,8 @@ pub(super) fn initial_privileges(facts: &dyn ServerFacts) -> Vec<NamedRow> {
         }
     }
     for [id, name, privileges] in StoredRows::of("pg_namespace").columns(["oid", "nspname", "nspacl"]) {
-        if privileges != NONE && ["pg_catalog", "public"].contains(&name) {
+        let is_dropped = name == PUBLIC_SCHEMA && catalog.is_public_dropped();
+        if privileges != NONE && [SYSTEM_SCHEMA, PUBLIC_SCHEMA].contains(&name) && !is_dropped {
             rows.push(row(NAMESPACE, id, "0", privileges));
         }
     }

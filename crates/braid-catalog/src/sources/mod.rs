@@ -69,7 +69,7 @@ pub(crate) fn rows(relation: &str, catalog: &Catalog, facts: &dyn ServerFacts) -
             let of_types = dependencies::on_types(catalog);
             [sequences::dependencies(catalog), views::dependencies(catalog), of_constraints, of_types].concat()
         }
-        "pg_init_privs" => initial_privileges::initial_privileges(facts),
+        "pg_init_privs" => initial_privileges::initial_privileges(catalog, facts),
         "pg_type" => with_shown_types(&|shown| types::types(shown, facts)),
         "pg_enum" => types::labels(catalog),
         "pg_rewrite" => views::rules(catalog),

@@ -3,7 +3,7 @@
 //! `SET (a, b) = (SELECT …)` becomes a further item of FROM, which the binder knows by its name ([`VALUE_SOURCE`]): the query is evaluated
 //! once for each row.
 
-use braid_sql::syntax::ROW;
+use braid_sql::syntax::{ROW, WHOLE_ROW};
 use braid_sql::tables::VALUE_SOURCE;
 use sqlparser::ast::{
     Assignment, AssignmentTarget, Expr, Ident, ObjectName, Query, TableAlias, TableAliasColumnDef, TableFactor,
@@ -80,7 +80,14 @@ fn assigned<'a>(
 }
 
 fn paired<'a>(names: &'a [ObjectName], values: &[Expr]) -> Result<Vec<(&'a ObjectName, Expr)>, EngineError> {
+    let is_star = |value: &Expr| match value {
+        Expr::CompoundIdentifier(parts) => parts.last().is_some_and(|last| last.value == WHOLE_ROW),
+        _ => false,
+    };
     match names.len() == values.len() {
+        _ if values.iter().any(is_star) => {
+            Err(EngineError::unsupported("ROW(t.*) as values of columns is not supported"))
+        }
         true => Ok(names.iter().zip(values.iter().cloned()).collect()),
         false => Err(EngineError::new(SqlState::SyntaxError, "number of columns does not match number of values")),
     }

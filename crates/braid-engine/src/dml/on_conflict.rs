@@ -34,6 +34,7 @@ use crate::front_end::{
     stored_rows,
 };
 use crate::names::fold;
+use crate::statement::SoundUpdate;
 use crate::statement_context::StatementContext;
 use crate::statement_limits::StatementSize;
 use crate::{EngineError, SqlState};
@@ -189,13 +190,27 @@ impl Conflicts {
     pub async fn check_update(&self, part: Part<'_>) -> Result<(), EngineError> {
         let Some(update) = &self.update else { return Ok(()) };
         let types = part.parameters.types();
-        if !update.has_subquery() && part.statement.sound_update(&self.def, types).is_some() {
+        if self.known_update(update, part).is_some() {
             return Ok(());
         }
         let declared: Vec<Option<SqlType>> = types.iter().copied().map(Some).collect();
         self.describe(part, &declared).await?;
-        part.statement.note_sound_update(&self.def, types);
+        self.note_update(part);
         Ok(())
+    }
+
+    /// What is known of DO UPDATE, if the statement has bound it before. A statement with several parts may have several of them, of
+    /// which nothing is known, nor is it of one that reads other tables.
+    fn known_update(&self, update: &ConflictUpdate, part: Part<'_>) -> Option<Arc<SoundUpdate>> {
+        let is_only_one = !part.tables.are_of_parts() && !update.has_subquery();
+        is_only_one.then(|| part.statement.sound_update(&self.def, part.parameters.types())).flatten()
+    }
+
+    /// Notes that DO UPDATE can be bound.
+    fn note_update(&self, part: Part<'_>) {
+        if !part.tables.are_of_parts() {
+            part.statement.note_sound_update(&self.def, part.parameters.types());
+        }
     }
 
     async fn attempt(
@@ -293,11 +308,16 @@ impl Conflicts {
     ) -> Result<Vec<NewRows>, EngineError> {
         let (context, types) = (part.context, part.parameters.types());
         let assignment = Assignment::checked(context, &self.def)?;
-        let known = part.statement.sound_update(&self.def, types).filter(|_| !update.has_subquery());
-        if let Some(known) = known.filter(|_| present.num_rows() <= PAIRS_MAX) {
-            let no_rows = self.tables(context, part.tables, None).await?;
-            let stored_in = update.stored_in(&self.def)?.with_tables(no_rows);
-            let pairs = known.pairs(|| front_end::bind_pairs(context, part.statement, &stored_in, types))?;
+        let known = self.known_update(update, part).filter(|_| present.num_rows() <= PAIRS_MAX);
+        if let Some(known) = known {
+            let pairs = match known.pairs() {
+                Some(pairs) => pairs,
+                None => {
+                    let no_rows = self.tables(context, part.tables, None).await?;
+                    let stored_in = update.stored_in(&self.def)?.with_tables(no_rows);
+                    known.note_pairs(front_end::bind_pairs(context, part.statement, &stored_in, types)?)
+                }
+            };
             if let Some(query) = pairs {
                 let pairs = Pairs { def: &self.def, first: present, second: excluded };
                 let rows = pairs.rows((context, part.statement), &query, part.parameters)?;
@@ -315,7 +335,7 @@ impl Conflicts {
             let numbers = numbers.values().iter().map(|number| *number as usize).collect();
             new.push(NewRows { numbers, rows: assignment.convert(&batch, &sources)? });
         }
-        part.statement.note_sound_update(&self.def, types);
+        self.note_update(part);
         Ok(new)
     }
 

@@ -25,17 +25,13 @@ impl SoundUpdate {
         *self.def == *def && self.parameter_types == parameter_types
     }
 
-    /// Its new values as a query that is evaluated pair by pair, if it is one; `bind` is asked once.
-    ///
-    /// # Errors
-    /// Those of `bind`.
-    pub fn pairs<E>(&self, bind: impl FnOnce() -> Result<Option<PairQuery>, E>) -> Result<Option<Arc<PairQuery>>, E> {
-        match self.pairs.get() {
-            Some(known) => Ok(known.clone()),
-            None => {
-                let bound = bind()?.map(Arc::new);
-                Ok(self.pairs.get_or_init(|| bound).clone())
-            }
-        }
+    /// Its new values as a query that is evaluated pair by pair, if it is known whether it is one.
+    pub fn pairs(&self) -> Option<Option<Arc<PairQuery>>> {
+        self.pairs.get().cloned()
+    }
+
+    /// Notes whether it is one.
+    pub fn note_pairs(&self, bound: Option<PairQuery>) -> Option<Arc<PairQuery>> {
+        self.pairs.get_or_init(|| bound.map(Arc::new)).clone()
     }
 }

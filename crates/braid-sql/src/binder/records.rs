@@ -189,7 +189,7 @@ impl<'a> Binder<'a> {
         };
         match (star, root_of_star(syntax)) {
             (Some((relation, origin)), _) => {
-                let columns = relation.columns.iter();
+                let columns = relation.columns.iter().filter(|column| !column.is_hidden());
                 Ok(Some(columns.map(|column| (column.name.clone(), self.reference(column, origin))).collect()))
             }
             (None, Some(root)) => self.fields_of(&root).map(Some),
@@ -201,8 +201,8 @@ impl<'a> Binder<'a> {
     fn fields_of(&self, root: &Expr) -> Result<Vec<(String, Expression)>, SqlError> {
         let place = place_of_root(root);
         if let Some((relation, origin)) = self.relation_of_row(root)? {
-            let columns = relation.columns.iter().map(|column| (column.name.clone(), self.reference(column, origin)));
-            return Ok(columns.collect());
+            let columns = relation.columns.iter().filter(|column| !column.is_hidden());
+            return Ok(columns.map(|column| (column.name.clone(), self.reference(column, origin))).collect());
         }
         let record = self.expression(root)?;
         if record.sql_type.id != TypeId::RECORD {

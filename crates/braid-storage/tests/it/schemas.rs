@@ -167,16 +167,19 @@ async fn public_is_dropped_as_others_are_and_another_takes_its_name() {
     }
     {
         let store = open_again(temp.path()).await.unwrap();
+        assert!(matches!(store.create_table(new_table("t")).await, Err(StoreError::UnknownSchema { .. })));
         let public = create_schema(&store, "public").await;
         assert_ne!(public, SchemaId::PUBLIC);
         let mut writes = store.write_set();
         create_in(&mut writes, &store.snapshot(), public, "t").unwrap();
         assert!(matches!(writes.create_schema(&store.snapshot(), "public"), Err(StoreError::SchemaExists { .. })));
         writes.commit().await.unwrap();
+        assert!(matches!(store.create_table(new_table("t")).await, Err(StoreError::TableExists { .. })));
+        assert_eq!(store.create_table(new_table("u")).await.unwrap().def.schema, public);
     }
     for _ in 0..2 {
         let store = open_again(temp.path()).await.unwrap();
-        assert_eq!(names_of(&store.snapshot()), ["public", "public.t 0"]);
+        assert_eq!(names_of(&store.snapshot()), ["public", "public.t 0", "public.u 0"]);
         store.checkpoint().await.unwrap();
     }
 }
