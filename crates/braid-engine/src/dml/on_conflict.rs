@@ -202,13 +202,13 @@ impl Conflicts {
     /// What is known of DO UPDATE, if the statement has bound it before. A statement with several parts may have several of them, of
     /// which nothing is known, nor is it of one that reads other tables.
     fn known_update(&self, update: &ConflictUpdate, part: Part<'_>) -> Option<Arc<SoundUpdate>> {
-        let is_only_one = !part.tables.are_of_parts() && !update.has_subquery();
-        is_only_one.then(|| part.statement.sound_update(&self.def, part.parameters.types())).flatten()
+        let may_be_known = is_only_part(part) && !update.has_subquery();
+        may_be_known.then(|| part.statement.sound_update(&self.def, part.parameters.types())).flatten()
     }
 
     /// Notes that DO UPDATE can be bound.
     fn note_update(&self, part: Part<'_>) {
-        if !part.tables.are_of_parts() {
+        if is_only_part(part) {
             part.statement.note_sound_update(&self.def, part.parameters.types());
         }
     }
@@ -588,6 +588,11 @@ fn check_once(found: &[RowId], changed: &[usize]) -> Result<(), EngineError> {
         }
     }
     Ok(())
+}
+
+/// Whether no other part of its statement changes rows.
+fn is_only_part(part: Part<'_>) -> bool {
+    part.statement.command().query_in_parts().is_none()
 }
 
 /// The rows as the table stores them; `None` if there are none.
