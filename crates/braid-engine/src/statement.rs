@@ -63,6 +63,7 @@ mod places;
 mod prepare_statement;
 mod refused_statement;
 mod relation_names;
+mod returned_settings;
 mod role_names;
 mod role_options;
 mod role_settings;
@@ -116,6 +117,7 @@ pub(crate) use places::Places;
 use places::character_of;
 pub(crate) use prepare_statement::{InnerStatement, PrepareStatement};
 pub(crate) use relation_names::RelationNames;
+use returned_settings::check_returned_settings;
 pub(crate) use role_names::RoleName;
 pub(crate) use role_options::{RoleOption, RoleOptions};
 pub(crate) use role_settings::{SettingChange, SettingValue};
@@ -258,9 +260,12 @@ impl Statement {
         self.sound_update.lock().clone().filter(|sound| sound.is_of(def, parameter_types))
     }
 
-    /// Notes that its DO UPDATE can be bound.
+    /// Notes that its DO UPDATE can be bound. What is known of it stays.
     pub(crate) fn note_sound_update(&self, def: &Arc<TableDef>, parameter_types: &[SqlType]) {
-        *self.sound_update.lock() = Some(Arc::new(SoundUpdate::new(def, parameter_types)));
+        let mut sound = self.sound_update.lock();
+        if !sound.as_ref().is_some_and(|sound| sound.is_of(def, parameter_types)) {
+            *sound = Some(Arc::new(SoundUpdate::new(def, parameter_types)));
+        }
     }
 
     /// The same statement, parsed.
@@ -293,6 +298,7 @@ impl Statement {
         let (tokens, overridings) = overriding::taken_out(tokens);
         let dialect = SqlDialect::for_tokens(tokens.len());
         let may_lock_rows = tokens.iter().any(|token| is_word(&token.token, Keyword::FOR));
+        let may_return = tokens.iter().any(|token| is_word(&token.token, Keyword::RETURNING));
         let mut parser =
             Parser::new(&dialect).with_recursion_limit(PARSER_DEPTH_MAX).with_tokens_with_locations(tokens);
         let origin: Arc<str> = Arc::from(sql);
@@ -316,6 +322,11 @@ impl Statement {
             command.rewrite(&mut Rebind);
             let size = command.size();
             size.check_depth()?;
+            if let Command::Sql(statement) = &command
+                && may_return
+            {
+                check_returned_settings(statement)?;
+            }
             let start = places.byte_of(first.span.start);
             let end = start + sql[start..places.byte_of(last)].trim_end().len();
             let kind = StatementKind::of(&command);

@@ -8,7 +8,7 @@
 //! | [`optimization`] | decisions by cost: the order of joins, where groups are made |
 //! | [`statistics`] | what the catalog knows of the rows of a scan |
 //! | [`rewriting`] | rules: relations into relations of the same rows |
-//! | `setting_calls` | queries that change settings and read them |
+//! | [`setting_calls`] | queries that change settings and read them |
 //! | [`values`] | the values of SQL's types in vectors |
 
 pub mod lowering;
@@ -16,6 +16,6 @@ pub mod optimization;
 pub mod planning;
 pub mod planning_memory;
 pub mod rewriting;
-mod setting_calls;
+pub mod setting_calls;
 pub mod statistics;
 pub mod values;

@@ -6,7 +6,6 @@ use braid_sql::relation::{ColumnId, Columns, Query};
 
 use crate::lowering::{Environment, LoweredQuery, NoPlan, lower};
 use crate::rewriting::rewritten_with_error;
-use crate::setting_calls::check_settings;
 
 /// The plan of a query.
 ///
@@ -14,7 +13,6 @@ use crate::setting_calls::check_settings;
 /// As unsupported (0A000) what operators do not compute; errors of constant expressions; a parameter of the query whose value a
 /// plan for many statements would depend on.
 pub fn plan(query: Query, mut columns: Columns, environment: Environment<'_>) -> Result<LoweredQuery, NoPlan> {
-    check_settings(&query.relation)?;
     let query = rewritten(query, &mut columns, &**environment.session)?;
     lower(&query, &columns, environment)
 }

@@ -1,7 +1,7 @@
 //! Queries that change settings and read them.
 //!
 //! `current_setting` is stable: a plan asks it once. PostgreSQL asks it for each row, and so sees what `set_config` has done for the rows
-//! before. A query of rows with both is refused.
+//! before. A query of rows with both is refused when it runs; it may be described, as rows of VALUES are stored without a plan.
 
 use braid_sql::expression::Node;
 use braid_sql::pg_catalog::pg_catalog;
@@ -19,7 +19,7 @@ struct SettingCalls {
 ///
 /// # Errors
 /// 0A000
-pub(crate) fn check_settings(relation: &Relation) -> Result<(), SqlError> {
+pub fn check_settings(relation: &Relation) -> Result<(), SqlError> {
     let mut calls = SettingCalls::default();
     calls.add_relation(relation);
     match calls.changes && calls.reads && !is_one_row(relation) {

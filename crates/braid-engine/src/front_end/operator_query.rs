@@ -8,6 +8,7 @@ use braid_exec::ExecError;
 use braid_plan::lowering::{Environment, LoweredQuery, NoPlan, Numerics, Purpose, Session, is_too_narrow};
 use braid_plan::optimization::{ImposedOrder, impose_join_order};
 use braid_plan::planning::{plan as build, rewritten};
+use braid_plan::setting_calls::check_settings;
 use braid_plan::values::Form;
 use braid_sql::binder::precedence::rebind_all;
 use braid_sql::binder::{AssignedColumn, ReturnedRows, Statement as BoundStatement, VaryingKind, VaryingLiteral};
@@ -374,7 +375,8 @@ pub(crate) struct PlannedQuery {
     pub tables: Vec<Arc<TableDef>>,
     /// RETURNING of the statement.
     pub returned: Option<ReturnedPlan>,
-    /// Whether it may run: the roles of the session may read what it reads, and materialized views have rows.
+    /// Whether it may run: the roles of the session may read what it reads, materialized views have rows, and it reads no setting that it
+    /// changes.
     pub access: Result<(), SqlError>,
 }
 
@@ -382,7 +384,7 @@ impl PlannedQuery {
     /// The same, if it may run.
     ///
     /// # Errors
-    /// 42501; 55000 for a materialized view that is not populated.
+    /// 42501; 55000 for a materialized view that is not populated; 0A000 for such a setting.
     pub fn permitted(self) -> Result<Self, SqlError> {
         self.access.clone().map(|()| self)
     }
@@ -461,6 +463,7 @@ fn plan_over(
         };
         let access = reads
             .map_or(Ok(()), |reads| reads.check(&tables.relations_read(binding.referenced(), source.changed_table())));
+        let access = access.and_then(|()| check_settings(&bound.relation));
         let mut values = constants.parameter_values.to_vec();
         if matches!(constants.literals, Literals::InPlace(_)) {
             values.resize(parameter_types.len().max(values.len()), Some(Value::Null));
