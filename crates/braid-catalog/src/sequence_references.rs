@@ -9,6 +9,7 @@ use braid_sql::functions::strings::quoting::quote_identifier;
 use braid_storage::Catalog;
 
 use crate::object_ids::table_of_object_id;
+use crate::relations::relation;
 
 /// What stands before and behind the number of a relation.
 const BEFORE: &str = "('";
@@ -29,8 +30,12 @@ pub(crate) fn with_sequence_names(default: &str, catalog: &Catalog, path: &Searc
     let named = |id: u32| {
         let sequence = table_of_object_id(id).and_then(|id| catalog.sequence_by_id(id))?;
         let (schema, name) = (sequence.definition.schema, &sequence.definition.name);
-        let mut searched = path.searched().filter_map(|searched| catalog.schema_named(searched));
-        let is_found = searched.find(|searched| catalog.has_relation(*searched, name)) == Some(schema);
+        // The relations of the system are in none of the catalog's schemas.
+        let holds = |searched: &str| match catalog.schema_named(searched) {
+            Some(known) => catalog.has_relation(known, name).then_some(Some(known)),
+            None => relation(searched, name).map(|_| None),
+        };
+        let is_found = path.searched().find_map(holds) == Some(Some(schema));
         let shown = match catalog.schema_name(schema).filter(|_| !is_found) {
             Some(schema) => format!("{}.{}", quote_identifier(schema), quote_identifier(name)),
             None => quote_identifier(name),
