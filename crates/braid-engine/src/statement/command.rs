@@ -31,6 +31,10 @@ use super::view_statement::{CreateView, ViewStatement};
 use crate::names::fold;
 use crate::statement_limits::StatementSize;
 
+/// Settings that RESET names by other words.
+const RESETS: &[(&str, &str)] =
+    &[("reset session authorization", "session_authorization"), ("reset time zone", "timezone")];
+
 /// The syntax tree behind a [`Statement`](super::Statement).
 #[derive(Debug)]
 pub(crate) enum Command {
@@ -108,13 +112,10 @@ impl Command {
                 let chain = parser.parse_commit_rollback_chain()?;
                 Ok(Self::Sql(ast::Statement::Rollback { chain, savepoint: None }))
             }
-            Keyword::RESET if consume_words(parser, "reset session authorization") => {
-                let name = ast::ObjectName::from(vec![ast::Ident::new("session_authorization")]);
-                let reset = ast::Reset::ConfigurationParameter(name);
-                Ok(Self::Sql(ast::Statement::Reset(ast::ResetStatement { reset })))
-            }
-            Keyword::RESET if consume_words(parser, "reset time zone") => {
-                let name = ast::ObjectName::from(vec![ast::Ident::new("timezone")]);
+            Keyword::RESET
+                if let Some((_, setting)) = RESETS.iter().find(|(words, _)| consume_words(parser, words)) =>
+            {
+                let name = ast::ObjectName::from(vec![ast::Ident::new(*setting)]);
                 let reset = ast::Reset::ConfigurationParameter(name);
                 Ok(Self::Sql(ast::Statement::Reset(ast::ResetStatement { reset })))
             }

@@ -141,7 +141,7 @@ impl ScopeRelation {
                 let detail = "The combining JOIN type must be INNER or LEFT for a LATERAL reference.";
                 Err(refused().with_detail(detail))
             }
-            Access::Changed => Err(refused().with_hint(elsewhere(name))),
+            Access::Changed => Err(refused().with_hint(cannot_be_referenced(name))),
         }
     }
 
@@ -457,7 +457,7 @@ impl<'a> Binder<'a> {
         let shown = alike.name.as_deref().unwrap_or(name);
         error.with_hint(match shown != name && alike.access == Access::Visible {
             true => format!("Perhaps you meant to reference the table alias \"{shown}\"."),
-            false => elsewhere(shown),
+            false => cannot_be_referenced(shown),
         })
     }
 
@@ -474,7 +474,7 @@ impl<'a> Binder<'a> {
     }
 }
 
-/// Why a relation that there is cannot be named.
-fn elsewhere(name: &str) -> String {
+/// The hint of an error for a relation of FROM that LATERAL or a subquery does not see.
+fn cannot_be_referenced(name: &str) -> String {
     format!("There is an entry for table \"{name}\", but it cannot be referenced from this part of the query.")
 }

@@ -142,7 +142,7 @@ fn translate(args: &[Value], _: &Call<'_>) -> Result<Value, SqlError> {
     Ok(Value::text(translated.collect::<String>()))
 }
 
-/// `\XXXX`, `\+XXXXXX`, `\uXXXX` and `\UXXXXXXXX` become characters; `\\` a backslash.
+/// `\` or `\u` before four hexadecimal digits, `\+` before six and `\U` before eight become characters; `\\` a backslash.
 fn unistr(args: &[Value], _: &Call<'_>) -> Result<Value, SqlError> {
     let mut rest = args[0].as_text();
     let mut out = String::with_capacity(rest.len());
