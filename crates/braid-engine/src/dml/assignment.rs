@@ -225,6 +225,17 @@ impl Assignment {
         self.check_nulls(at, converted)
     }
 
+    /// One array for the table's column `at` of several, of at least one.
+    pub fn convert_pieces<'p>(
+        &self,
+        at: usize,
+        pieces: impl Iterator<Item = &'p ArrayRef>,
+    ) -> Result<ArrayRef, EngineError> {
+        let converted = pieces.map(|piece| self.convert_column(at, piece)).collect::<Result<Vec<_>, EngineError>>()?;
+        let converted: Vec<&dyn Array> = converted.iter().map(|piece| &**piece).collect();
+        Ok(concat(&converted)?)
+    }
+
     fn check_nulls(&self, at: usize, array: ArrayRef) -> Result<ArrayRef, EngineError> {
         let column = &self.def.columns[at];
         if self.checks.is_none() && !column.nullable && array.null_count() > 0 {

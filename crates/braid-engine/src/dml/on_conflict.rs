@@ -10,8 +10,8 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray, Int64Array, UInt64Array};
-use arrow::compute::{concat, concat_batches, take_record_batch};
+use arrow::array::{ArrayRef, AsArray, Int64Array, UInt64Array};
+use arrow::compute::{concat_batches, take_record_batch};
 use arrow::datatypes::{Int64Type, Schema};
 use arrow::record_batch::RecordBatch;
 use braid_base::CHUNK_ROWS;
@@ -600,12 +600,8 @@ fn assigned(assignment: &Assignment, rows: RowsOfPairs) -> Result<Option<NewRows
     if rows.numbers.is_empty() {
         return Ok(None);
     }
-    let columns = rows.columns.iter().enumerate().map(|(at, values)| {
-        let values = values.iter().map(|value| assignment.convert_column(at, value));
-        let values = values.collect::<Result<Vec<ArrayRef>, EngineError>>()?;
-        let values: Vec<&dyn Array> = values.iter().map(|value| &**value).collect();
-        Ok(Some(concat(&values)?))
-    });
+    let columns = rows.columns.iter().enumerate();
+    let columns = columns.map(|(at, values)| assignment.convert_pieces(at, values.iter()).map(Some));
     let columns = columns.collect::<Result<Vec<_>, EngineError>>()?;
     let stored = assignment.assemble(columns, rows.numbers.len())?;
     Ok(Some(NewRows { numbers: rows.numbers, rows: stored }))

@@ -5,8 +5,7 @@
 
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef};
-use arrow::compute::concat;
+use arrow::array::ArrayRef;
 use arrow::record_batch::RecordBatch;
 use braid_catalog::column_types::sql_type_of;
 use braid_exec::MemoryBudget;
@@ -97,13 +96,11 @@ impl BoundRows {
         }
         let mut arrays: Vec<Option<ArrayRef>> = vec![None; assignment.def().columns.len()];
         for (at, pieces) in &self.columns {
-            let converted = pieces.iter().filter_map(|piece| match piece {
-                Piece::Ready(values) => Some(assignment.convert_column(*at, values)),
+            let ready = pieces.iter().filter_map(|piece| match piece {
+                Piece::Ready(values) => Some(values),
                 Piece::Bound { .. } => None,
             });
-            let converted = converted.collect::<Result<Vec<ArrayRef>, EngineError>>()?;
-            let converted: Vec<&dyn Array> = converted.iter().map(|piece| &**piece).collect();
-            arrays[*at] = Some(concat(&converted)?);
+            arrays[*at] = Some(assignment.convert_pieces(*at, ready)?);
         }
         assignment.assemble(arrays, self.row_count)
     }

@@ -12,6 +12,7 @@ use braid_plan::values::RowValues;
 use braid_plan::values::counted_values::counted_array_of;
 use braid_sql::binder::Statement as BoundStatement;
 use braid_sql::binder::precedence::rebind_all;
+use braid_sql::functions::SessionFacts;
 use braid_sql::tables::NoTables;
 use braid_sql::types::type_names::format_type;
 use braid_sql::{Evaluation, Expression, SqlError, SqlState, SqlType, Value};
@@ -42,7 +43,6 @@ pub(crate) struct AssignedExpression {
     context: StatementContext,
     expression: Expression,
     parameters: Vec<Value>,
-    name: String,
     column_type: ColumnType,
     budget: Arc<dyn MemoryBudget>,
 }
@@ -79,9 +79,8 @@ impl AssignedExpression {
             }?;
             bound.map_err(|source| mismatch(declared_type(&context.snapshot(), column), (column, source), assigned))
         });
-        let (parameters, name) = (parameters.values().to_vec(), column.name.clone());
-        let (context, budget) = (context.clone(), budget.clone());
-        Ok(Self { context, expression: bound?, parameters, name, column_type: column.column_type, budget })
+        let (context, budget, parameters) = (context.clone(), budget.clone(), parameters.values().to_vec());
+        Ok(Self { context, expression: bound?, parameters, column_type: column.column_type, budget })
     }
 
     /// Whether computing it may take longer than a session's thread may be held.
@@ -107,10 +106,7 @@ impl AssignedExpression {
         let differ = self.is_volatile();
         let one = || -> Result<ArrayRef, SqlError> {
             let value = evaluation.value(&self.expression)?;
-            let column = counted_array_of(value.heap_bytes(), &self.budget, || match self.column_type {
-                ColumnType::Encoded { .. } => encoded_array([value]),
-                _ => Ok(column_of(&self.name, &value, self.expression.sql_type, &facts)?.1),
-            });
+            let column = assigned_array(value, (self.expression.sql_type, self.column_type), (&facts, &self.budget));
             memory.clear();
             column
         };
@@ -131,6 +127,18 @@ impl AssignedExpression {
         let broken = |error: ArrowError| SqlError::new(SqlState::InternalError, error.to_string());
         Ok(counted_array_of(bytes, &self.budget, || concat(&pieces).map_err(broken))?)
     }
+}
+
+/// A value of a type as an array that is assigned to a column, counted under a budget.
+pub(super) fn assigned_array(
+    value: Value,
+    (sql_type, column_type): (SqlType, ColumnType),
+    (session, budget): (&dyn SessionFacts, &Arc<dyn MemoryBudget>),
+) -> Result<ArrayRef, SqlError> {
+    counted_array_of(value.heap_bytes(), budget, || match column_type {
+        ColumnType::Encoded { .. } => encoded_array([value]),
+        _ => Ok(column_of("", &value, sql_type, session)?.1),
+    })
 }
 
 /// PostgreSQL's error for an expression that no assignment cast fits.

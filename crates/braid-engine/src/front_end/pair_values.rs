@@ -4,22 +4,18 @@
 use arrow::array::ArrayRef;
 use arrow::record_batch::RecordBatch;
 use braid_plan::values::RowValues;
-use braid_plan::values::counted_values::counted_array_of;
-use braid_sql::binder::Statement as BoundStatement;
 use braid_sql::evaluation::pair_query::{Pair, PairQuery, TableOfPair};
 use braid_sql::functions::SessionFacts;
 use braid_sql::{Evaluation, SqlError, SqlType, Value};
-use braid_storage::{ColumnType, TableDef};
+use braid_storage::TableDef;
 
+use super::assigned_expression::assigned_array;
 use super::is_brief;
 use super::other_session::OtherSession;
 use super::session_facts::StatementFacts;
-use super::snapshot_tables::SnapshotTables;
-use super::stored_query::StoredIn;
+use super::stored_query::{StoredIn, bound_query};
 use crate::bound_parameters::BoundParameters;
 use crate::deep_stack::on_deep_stack;
-use crate::sent_columns::arrow_columns::column_of;
-use crate::sent_columns::encoded_array;
 use crate::statement_context::StatementContext;
 use crate::stored_row::stored_value;
 use crate::{EngineError, Statement};
@@ -59,18 +55,9 @@ pub(crate) fn bind_pairs(
     }
     let declared: Vec<Option<SqlType>> = parameter_types.iter().copied().map(Some).collect();
     let facts = StatementFacts::of(context);
-    let bind = |facts: &dyn SessionFacts| {
-        let source = stored_in.source(statement);
-        let tables = SnapshotTables::of(context).with_own(source.tables.clone());
-        let (text, query) = source.of(statement)?;
-        let mut binding = BoundStatement::new(text, facts, &tables);
-        if !declared.is_empty() {
-            binding = binding.with_parameters(&declared);
-        }
-        let bound = match &source.stored_in {
-            Some(columns) => binding.binder().assigned_query(&query, columns)?,
-            None => binding.binder().whole_query(&query)?,
-        };
+    let source = stored_in.source(statement);
+    let bind = |session: &dyn SessionFacts| {
+        let (bound, _) = bound_query((context, session), statement, &source, &declared)?;
         Ok::<_, SqlError>(PairQuery::of(&bound))
     };
     on_deep_stack(statement.size().expressions, || {
@@ -104,11 +91,7 @@ impl Pairs<'_> {
                     let values = values.into_iter().skip(1).zip(&types).zip(&self.def.columns);
                     for (column, ((value, sql_type), def)) in rows.columns.iter_mut().zip(values) {
                         kept.add(&value)?;
-                        let array = counted_array_of(value.heap_bytes(), &budget, || match def.column_type {
-                            ColumnType::Encoded { .. } => encoded_array([value]),
-                            _ => Ok(column_of(&def.name, &value, *sql_type, &facts)?.1),
-                        })?;
-                        column.push(array);
+                        column.push(assigned_array(value, (*sql_type, def.column_type), (&facts, &budget))?);
                     }
                 }
                 memory.clear();

@@ -7,8 +7,9 @@ use arrow::record_batch::RecordBatch;
 use braid_base::DomainTypeId;
 use braid_plan::lowering::{LoweredQuery, NoPlan, Numerics};
 use braid_sql::binder::{AssignedColumn, Statement as BoundStatement};
+use braid_sql::functions::SessionFacts;
 use braid_sql::pg_catalog::TypeId;
-use braid_sql::relation::Output;
+use braid_sql::relation::{Columns, Output, Query as BoundQuery};
 use braid_sql::types::type_names::format_type;
 use braid_sql::{SqlError, SqlType};
 use braid_storage::{Catalog, CatalogDomain, ColumnDef, ColumnType};
@@ -307,21 +308,31 @@ fn bound_columns(
 ) -> Result<Vec<OutputColumn>, SqlError> {
     let views = source.views(context, statement)?;
     on_deep_stack(statement.size().expressions + views.expressions, || {
-        let tables = SnapshotTables::of(context).with_own(source.tables.clone());
-        let facts = StatementFacts::of(context);
-        let (text, query) = source.of(statement)?;
-        let mut binding = BoundStatement::new(text, &facts, &tables);
-        if !parameter_types.is_empty() {
-            binding = binding.with_parameters(parameter_types);
-        }
-        let outputs = match &source.stored_in {
-            Some(columns) => binding.binder().assigned_query(&query, columns)?.outputs,
-            None => binding.binder().whole_query(&query)?.outputs,
-        };
-        let columns = binding.into_columns();
+        let (query, columns) =
+            bound_query((context, &StatementFacts::of(context)), statement, source, parameter_types)?;
         let column = |output: Output| ((output.name, output.sql_type), columns.domain(output.column));
-        Ok(outputs.into_iter().map(column).collect())
+        Ok(query.outputs.into_iter().map(column).collect())
     })
+}
+
+/// A query, bound in a session, and its columns.
+pub(super) fn bound_query(
+    (context, session): (&StatementContext, &dyn SessionFacts),
+    statement: &Statement,
+    source: &QuerySource,
+    parameter_types: &[Option<SqlType>],
+) -> Result<(BoundQuery, Columns), SqlError> {
+    let tables = SnapshotTables::of(context).with_own(source.tables.clone());
+    let (text, query) = source.of(statement)?;
+    let mut binding = BoundStatement::new(text, session, &tables);
+    if !parameter_types.is_empty() {
+        binding = binding.with_parameters(parameter_types);
+    }
+    let bound = match &source.stored_in {
+        Some(columns) => binding.binder().assigned_query(&query, columns)?,
+        None => binding.binder().whole_query(&query)?,
+    };
+    Ok((bound, binding.into_columns()))
 }
 
 fn columns_of(
