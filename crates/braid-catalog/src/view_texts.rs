@@ -7,7 +7,7 @@
 
 use braid_base::{SchemaId, TableId};
 use braid_sql::pg_catalog::key_words::quote_identifier;
-use braid_sql::search_path::SYSTEM_SCHEMA;
+use braid_sql::search_path::{PUBLIC_SCHEMA, SYSTEM_SCHEMA};
 use braid_sql::syntax::walk::{Tree, Walk};
 use braid_sql::syntax::{SqlDialect, parser_of};
 use braid_sql::types::type_numbers::numbered_type;
@@ -19,9 +19,6 @@ use sqlparser::ast::{
 use crate::column_types::type_in;
 use crate::spliced_text::{Change, fold, idents, spliced};
 use crate::type_references::{TypeWalk, WalkTypes, qualified_type};
-
-/// Where users' relations are, if not elsewhere.
-const USER_SCHEMA: &str = "public";
 
 /// The query of a view, without a semicolon.
 pub fn view_text(catalog: &Catalog, view: &ViewDef) -> String {
@@ -212,7 +209,7 @@ impl Present {
     fn of(catalog: &Catalog, id: TableId) -> Option<Self> {
         if let Some(table) = catalog.by_id(id) {
             let columns = table.def.columns.iter().map(|column| (column.id.0, column.name.clone()));
-            let schema = catalog.schema_name(table.def.schema).unwrap_or(USER_SCHEMA).to_owned();
+            let schema = catalog.schema_name(table.def.schema).unwrap_or(PUBLIC_SCHEMA).to_owned();
             return Some(Self { schema, name: table.def.name.clone(), columns: columns.collect() });
         }
         let view = catalog.view_by_id(id)?;

@@ -9,11 +9,13 @@ use std::path::Path;
 use arrow::csv::reader::Format;
 use arrow::datatypes::{DataType, Schema};
 use arrow::record_batch::RecordBatch;
+use braid_sql::functions::text_input::ReadingSession;
 use braid_storage::{ColumnDef, ColumnType, NewTable};
 use futures::StreamExt;
 use futures::future::BoxFuture;
 use futures::stream::BoxStream;
 
+use crate::clock::read_clock_us;
 use crate::copy::parquet_file::ParquetFile;
 use crate::copy::{CopyTarget, TextSource, cannot_open, load_records};
 use crate::dml::assignment::Assignment;
@@ -55,7 +57,7 @@ async fn load_batches(
     }
     let _running = database.statements().token();
     let mut appender = database.store().create_and_append(table)?;
-    let assignment = Assignment::new(appender.def(), &SettingValues::default());
+    let assignment = Assignment::new(appender.def(), text_session());
     while let Some(batch) = batches.next().await {
         appender.append(assignment.convert_all(&batch?)?).await?;
     }
@@ -94,7 +96,7 @@ async fn load_csv(database: &Database, path: &Path, table: &str) -> Result<u64, 
             .map_err(|error| EngineError::internal(format!("reading the columns of the file failed: {error}")))??
     };
     let appender = database.store().create_and_append(table_of(table, &schema)?)?;
-    let assignment = Assignment::new(appender.def(), &SettingValues::default());
+    let assignment = Assignment::new(appender.def(), text_session());
     let columns = (0..appender.def().columns.len()).collect();
     let target = CopyTarget { appender, assignment, columns, columns_given: false };
     let appender = load_records(target, &TextSource { path, options: &csv_options() }).await?;
@@ -145,4 +147,9 @@ fn table_of(name: &str, schema: &Schema) -> Result<NewTable, EngineError> {
     });
     let columns = columns.collect::<Result<Vec<_>, EngineError>>()?;
     Ok(NewTable { name: name.to_owned(), columns, primary_key: Vec::new() })
+}
+
+/// The session that reads texts: one with the default settings.
+fn text_session() -> ReadingSession {
+    ReadingSession { zone: SettingValues::default().zone(), now_us: read_clock_us() }
 }

@@ -1,10 +1,12 @@
 //! One client's connection: its statements, each parsed, prepared and dispatched to its room; and what a server asks of it.
 //!
-//! [`named`] has PREPARE and EXECUTE, `listening` what the session is notified of.
+//! [`named`] has PREPARE and EXECUTE, `prepared_literals` what the literals of prepared statements mean, `listening` what the session is
+//! notified of.
 
 mod code_block;
 mod listening;
 mod named;
+mod prepared_literals;
 
 use std::fmt;
 use std::ops::ControlFlow;
@@ -12,6 +14,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use braid_catalog::Encryption;
+use braid_storage::TableDef;
 use futures::future::BoxFuture;
 use sqlparser::ast;
 use tokio_util::sync::CancellationToken;
@@ -79,6 +82,7 @@ impl Session {
         param_types: &'a [Option<ParameterType>],
     ) -> BoxFuture<'a, Result<Prepared, EngineError>> {
         Box::pin(async move {
+            statement.note_prepared(self.context.reading_to_prepare());
             let interrupt = self.interrupt(CancellationToken::new());
             let _preparation = Preparation(&self.context);
             let prepared =
@@ -114,17 +118,41 @@ impl Session {
             return Ok(known);
         }
         let statement = &statement.parsed()?;
+        let (prepared, tables) = self.describe(statement, declared).await?;
+        if let (Some(scanned), Some(tables)) = (statement.scanned(), tables) {
+            recall::keep_description(context, scanned, declared, tables, &prepared);
+        }
+        Ok(prepared)
+    }
+
+    /// The parameters and columns of a parsed statement, and of a query the tables that they depend on.
+    async fn describe(
+        &self,
+        statement: &Statement,
+        declared: &[Option<ParameterType>],
+    ) -> Result<(Prepared, Option<Vec<Arc<TableDef>>>), EngineError> {
+        let context = &self.context;
+        if let Command::Sql(ast::Statement::Query(_)) = statement.command()
+            && statement.kind() == StatementKind::Query
+            && statement.command().query_in_parts().is_none()
+        {
+            let Described { prepared, tables } = front_end::describe(context, statement, declared).await?;
+            return Ok((prepared, Some(tables)));
+        }
+        Ok((self.describe_other(statement, declared).await?, None))
+    }
+
+    /// The same of all but plain queries.
+    async fn describe_other(
+        &self,
+        statement: &Statement,
+        declared: &[Option<ParameterType>],
+    ) -> Result<Prepared, EngineError> {
+        let context = &self.context;
         if let Some(query) = statement.command().query_in_parts() {
             return dml::prepare_parts(context, statement, query, declared).await;
         }
         match statement.command() {
-            Command::Sql(ast::Statement::Query(_)) if statement.kind() == StatementKind::Query => {
-                let Described { prepared, tables } = front_end::describe(context, statement, declared).await?;
-                if let Some(scanned) = statement.scanned() {
-                    recall::keep_description(context, scanned, declared, tables, &prepared);
-                }
-                Ok(prepared)
-            }
             Command::Sql(ast::Statement::Execute { .. }) => self.describe_execution(statement, declared),
             Command::Sql(ast::Statement::Explain { .. }) => self.describe_explanation(statement, declared).await,
             Command::Sql(ast::Statement::Insert(insert)) => {
@@ -226,7 +254,10 @@ impl Session {
         let mut attempts = self.context.attempts(statement.kind());
         loop {
             attempts.begin();
-            let outcome = self.dispatch_once(statement, params, interrupt).await;
+            let outcome = match self.with_prepared_literals(statement, params).await {
+                Ok(statement) => self.dispatch_once(&statement, params, interrupt).await,
+                Err(error) => Err(error),
+            };
             if let ControlFlow::Break(outcome) = attempts.end(outcome).await {
                 return outcome;
             }

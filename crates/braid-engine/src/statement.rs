@@ -13,6 +13,7 @@
 //! | [`kind`] | what a statement does |
 //! | [`copy_statement`], [`copy_options`] | COPY as written; its options with their defaults |
 //! | [`prepare_statement`] | PREPARE and EXECUTE as written |
+//! | [`prepared_literals`] | the literals of times of a prepared statement |
 //! | [`relation_names`] | the names of the relations that a tree reads |
 //! | [`table_of_rows`] | SELECT INTO and CREATE TABLE AS EXECUTE |
 //! | [`merge_statement`] | MERGE as written |
@@ -61,6 +62,7 @@ mod object_statement;
 mod overriding;
 mod places;
 mod prepare_statement;
+mod prepared_literals;
 mod refused_statement;
 mod relation_names;
 mod returned_settings;
@@ -80,7 +82,7 @@ mod view_statement;
 
 use std::fmt;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use braid_sql::SqlType;
 use braid_sql::binder::precedence::Rebind;
@@ -116,6 +118,9 @@ pub(crate) use overriding::Overriding;
 pub(crate) use places::Places;
 use places::character_of;
 pub(crate) use prepare_statement::{InnerStatement, PrepareStatement};
+pub(crate) use prepared_literals::FormerReading;
+use prepared_literals::PreparedLiterals;
+
 pub(crate) use relation_names::RelationNames;
 use returned_settings::check_returned_settings;
 pub(crate) use role_names::RoleName;
@@ -160,6 +165,8 @@ pub struct Statement {
     explained: Option<Arc<Result<ScannedText, Unscanned>>>,
     /// For which table its ON CONFLICT DO UPDATE was found to be sound.
     sound_update: Arc<Mutex<Option<Arc<SoundUpdate>>>>,
+    /// How its literals were read, if it is prepared.
+    literals: Arc<OnceLock<PreparedLiterals>>,
 }
 
 /// What becomes of a savepoint.
@@ -251,8 +258,20 @@ impl Statement {
         let (size, scanned) = (StatementSize::default(), Some(Arc::new(scanned)));
         let (kind, is_among_others) = (StatementKind::Query, false);
         let overriding = None;
-        let (command, explained, sound_update) = Default::default();
-        Self { kind, origin, range, size, is_among_others, overriding, command, scanned, explained, sound_update }
+        let (command, explained, sound_update, literals) = Default::default();
+        Self {
+            kind,
+            origin,
+            range,
+            size,
+            is_among_others,
+            overriding,
+            command,
+            scanned,
+            explained,
+            sound_update,
+            literals,
+        }
     }
 
     /// Its DO UPDATE, if it was bound before for this table and with parameters of these types.
@@ -346,6 +365,7 @@ impl Statement {
                 scanned: None,
                 explained: None,
                 sound_update: Arc::default(),
+                literals: Arc::default(),
             });
         }
     }

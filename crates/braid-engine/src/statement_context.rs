@@ -37,6 +37,7 @@ use std::sync::Arc;
 use braid_base::TableId;
 use braid_exec::MemoryBudget;
 use braid_sql::functions::numbers::random::SessionRandom;
+use braid_sql::functions::text_input::ReadingSession;
 use parking_lot::Mutex;
 use sqlparser::ast::OnCommit;
 use tokio::runtime::Handle;
@@ -53,6 +54,7 @@ use crate::planning::Lane;
 use crate::session_locks::SessionLocks;
 use crate::session_sequences::SessionSequences;
 use crate::settings::SettingValues;
+use crate::statement::FormerReading;
 use crate::statement_limits::StatementSize;
 use crate::statement_times::StatementClock;
 use crate::transaction::{AccessMode, Transaction};
@@ -64,6 +66,8 @@ pub(crate) struct StatementContext {
     shared: Arc<Shared>,
     /// Of a planner: the attempt that it plans.
     planned: Option<u64>,
+    /// Of a prepared statement: how its literals were read, where that is not how they are read now.
+    former_reading: Option<Arc<FormerReading>>,
 }
 
 struct Shared {
@@ -191,6 +195,7 @@ impl StatementContext {
                 state,
             }),
             planned: None,
+            former_reading: None,
         }
     }
 
@@ -269,6 +274,34 @@ impl StatementContext {
     /// When the statement and its transaction began.
     pub fn instants(&self) -> Instants {
         self.shared.state.lock().instants
+    }
+
+    /// Where and when the texts of the statement are read that is executed.
+    pub fn reading(&self) -> ReadingSession {
+        let state = self.shared.state.lock();
+        ReadingSession { zone: state.settings.zone(), now_us: state.instants.transaction_us }
+    }
+
+    /// The same of a statement that is prepared.
+    pub fn reading_to_prepare(&self) -> ReadingSession {
+        let state = self.shared.state.lock();
+        let is_idle = state.transaction.status() == TransactionStatus::Idle;
+        let now_us = match &state.message {
+            Some(message) if is_idle => message.transaction_us.unwrap_or(message.received_us),
+            None if is_idle => read_clock_us(),
+            _ => state.instants.transaction_us,
+        };
+        ReadingSession { zone: state.settings.zone(), now_us }
+    }
+
+    /// The same context for binding a statement whose literals were read before.
+    pub fn with_former_reading(&self, former: Arc<FormerReading>) -> Self {
+        Self { former_reading: Some(former), ..self.clone() }
+    }
+
+    /// How literals were read, where that is not how they are read now.
+    pub fn former_reading(&self) -> Option<&FormerReading> {
+        self.former_reading.as_deref()
     }
 
     /// A query budget for the values of a statement that no operators compute.

@@ -1,6 +1,7 @@
 //! What the fuzz target of COPY calls: bytes of both text formats into records, fields and values.
 
 use arrow::array::Array;
+use braid_sql::functions::text_input::ReadingSession;
 use braid_sql::pg_catalog::TypeId;
 use braid_storage::ColumnType;
 
@@ -47,7 +48,7 @@ pub fn fuzz_copy_text(data: &[u8]) {
     assert_eq!(whole, pieces, "in pieces of {piece_bytes} bytes");
     assert!(whole.0.iter().map(Vec::len).sum::<usize>() <= text.len(), "records are parts of the text");
     let mut fields = RecordFields::default();
-    let mut inputs = TYPES.map(|column_type| (ColumnInput::new(column_type, "UTC".parse().expect("a zone")), 0));
+    let mut inputs = TYPES.map(|column_type| (ColumnInput::new(column_type, ReadingSession::of_output()), 0));
     for record in &whole.0 {
         if fields.read(record, &options).is_ok() {
             (0..fields.len()).for_each(|at| take_field(fields.get(at), &mut inputs));
@@ -136,7 +137,7 @@ mod tests {
 
     #[test]
     fn the_corpus_has_values_of_every_type() {
-        let mut inputs = TYPES.map(|column_type| (ColumnInput::new(column_type, "UTC".parse().unwrap()), 0));
+        let mut inputs = TYPES.map(|column_type| (ColumnInput::new(column_type, ReadingSession::of_output()), 0));
         for data in corpus("copy_text") {
             let (options, mut fields) = (options(data[0]), RecordFields::default());
             for record in records(&options, [&data[2..]].into_iter()).0 {

@@ -1,10 +1,7 @@
 //! Values of columns from text, of the types that columns have as bytes: by the type's input function, brought to its modifier.
 
-use crate::input::time_zones::TimeZone;
-
 use crate::functions::text_input::{ReadingSession, value_of_input};
 use crate::functions::{Call, Function, SessionFacts, UnlimitedMemory};
-use crate::input::column_values::{TIMES_US, reads_the_clock};
 use crate::pg_catalog::{TypeId, pg_catalog};
 use crate::resolution::coercion::length_coercion;
 use crate::values::ArrayValue;
@@ -14,19 +11,8 @@ use crate::{SqlError, SqlType, Value};
 ///
 /// # Errors
 /// As PostgreSQL's on assignment; 0A000 for a type whose values are not supported.
-pub fn column_value(text: &str, sql_type: SqlType, zone: &TimeZone) -> Result<Value, SqlError> {
-    let read = |now_us| value_of_input(sql_type.id, text, &ReadingSession { zone: *zone, now_us });
-    let value = read(TIMES_US[0])?;
-    if depends_on_time(sql_type.id) && read(TIMES_US[1])? != value {
-        return Err(reads_the_clock(text, "value"));
-    }
-    with_modifier(value, sql_type, &ReadingSession { zone: *zone, now_us: TIMES_US[0] })
-}
-
-/// Whether the input function of a type knows words like `today`.
-fn depends_on_time(id: TypeId) -> bool {
-    let element = pg_catalog().element_of_array(id).unwrap_or(id);
-    [TypeId::DATE, TypeId::TIME, TypeId::TIMETZ, TypeId::TIMESTAMP, TypeId::TIMESTAMPTZ].contains(&element)
+pub fn column_value(text: &str, sql_type: SqlType, session: &ReadingSession) -> Result<Value, SqlError> {
+    with_modifier(value_of_input(sql_type.id, text, session)?, sql_type, session)
 }
 
 /// A value brought to a type's modifier, as on assignment: rounded, padded, or refused.

@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, new_null_array};
 use arrow::datatypes::{DataType, Decimal128Type};
-use braid_sql::input::time_zones::TimeZone;
+use braid_sql::functions::text_input::ReadingSession;
 use braid_storage::{ColumnType, encoded_numerics};
 
 use crate::arrow_cast::strict_cast;
@@ -26,31 +26,31 @@ use braid_catalog::column_types::{is_without_precision, sql_type_of};
 use braid_sql::pg_catalog::TypeId;
 use braid_sql::types::type_names::format_type;
 
-/// `array` as values of `target`. `zone` is the session's: it tells local from universal time.
-pub(crate) fn convert(array: &ArrayRef, target: ColumnType, zone: &TimeZone) -> Result<ArrayRef, EngineError> {
+/// `array` as values of `target`. The session's zone tells local from universal time.
+pub(crate) fn convert(array: &ArrayRef, target: ColumnType, session: &ReadingSession) -> Result<ArrayRef, EngineError> {
     let source = array.data_type();
     if let DataType::Dictionary(_, values) = source {
-        return convert(&strict_cast(array, values)?, target, zone);
+        return convert(&strict_cast(array, values)?, target, session);
     }
     if *source == DataType::Null {
         return Ok(new_null_array(&target.arrow(), array.len()));
     }
     if is_string(source) {
-        return text::from_text(array, target, zone);
+        return text::from_text(array, target, session);
     }
     match target {
         ColumnType::Text
         | ColumnType::Varchar(_)
         | ColumnType::UnlimitedVarchar
         | ColumnType::Char(_)
-        | ColumnType::Name => text::to_text(array, target, zone),
+        | ColumnType::Name => text::to_text(array, target, &session.zone),
         ColumnType::RoundedTime(_) | ColumnType::RoundedTimestamp(_) | ColumnType::RoundedTimestampTz(_) => {
             let unrounded = match target {
                 ColumnType::RoundedTime(_) => ColumnType::Time,
                 ColumnType::RoundedTimestamp(_) => ColumnType::Timestamp,
                 _ => ColumnType::TimestampTz,
             };
-            temporal::rounded(&convert(array, unrounded, zone)?, target)
+            temporal::rounded(&convert(array, unrounded, session)?, target)
         }
         _ if *source == target.arrow() => Ok(array.clone()),
         ColumnType::SmallInt | ColumnType::Integer | ColumnType::BigInt if source.is_numeric() => {
@@ -65,7 +65,7 @@ pub(crate) fn convert(array: &ArrayRef, target: ColumnType, zone: &TimeZone) -> 
             Ok(converted)
         }
         ColumnType::Date | ColumnType::Timestamp | ColumnType::TimestampTz if is_instant(source) => {
-            temporal::to_instant(array, target, zone)
+            temporal::to_instant(array, target, &session.zone)
         }
         ColumnType::Interval if matches!(source, DataType::Interval(_) | DataType::Duration(_)) => {
             Ok(strict_cast(array, &target.arrow())?)
@@ -77,7 +77,7 @@ pub(crate) fn convert(array: &ArrayRef, target: ColumnType, zone: &TimeZone) -> 
             Ok(Arc::new(encoded_numerics(array.as_primitive::<Decimal128Type>())))
         }
         ColumnType::Encoded { .. } if source.is_numeric() && sql_type_of(target).id == TypeId::NUMERIC => {
-            text::from_text(&text::to_text(array, ColumnType::Text, zone)?, target, zone)
+            text::from_text(&text::to_text(array, ColumnType::Text, &session.zone)?, target, session)
         }
         ColumnType::Bytea if is_binary(source) => Ok(strict_cast(array, &target.arrow())?),
         _ => Err(cannot_convert(source, target)),

@@ -87,6 +87,8 @@ fn out_of_range() -> EngineError {
 
 #[cfg(test)]
 mod tests {
+    use braid_sql::functions::text_input::ReadingSession;
+
     use super::*;
     use crate::conversion::convert;
 
@@ -96,7 +98,8 @@ mod tests {
         let berlin: TimeZone = "Europe/Berlin".parse().unwrap();
         let instants: ArrayRef =
             Arc::new(TimestampMicrosecondArray::from(vec![Some(-hour), None]).with_timezone("UTC"));
-        let to = |array: &ArrayRef, target| convert(array, target, &berlin).unwrap();
+        let to =
+            |array: &ArrayRef, target| convert(array, target, &ReadingSession { zone: berlin, now_us: 0 }).unwrap();
         let local = to(&instants, ColumnType::Timestamp);
         assert_eq!(local.as_primitive::<TimestampMicrosecondType>().value(0), 0);
         assert_eq!(local.null_count(), 1);
@@ -109,7 +112,7 @@ mod tests {
     #[test]
     fn days_before_1970_round_down() {
         let local: ArrayRef = Arc::new(TimestampMicrosecondArray::from(vec![-1]));
-        let dates = convert(&local, ColumnType::Date, &"UTC".parse().unwrap()).unwrap();
+        let dates = convert(&local, ColumnType::Date, &ReadingSession::of_output()).unwrap();
         assert_eq!(dates.as_primitive::<arrow::datatypes::Date32Type>().value(0), -1);
     }
 }

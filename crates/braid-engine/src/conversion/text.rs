@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, StringViewBuilder};
 use arrow::datatypes::DataType;
+use braid_sql::functions::text_input::ReadingSession;
 use braid_sql::input::time_zones::TimeZone;
 use braid_storage::ColumnType;
 
@@ -14,14 +15,18 @@ use crate::input::bytes::{fit_char, fit_name, fit_varchar};
 use crate::output::{BooleanStyle, ColumnOutput};
 
 /// Strings read as values of `target`, by PostgreSQL's input functions.
-pub(crate) fn from_text(array: &ArrayRef, target: ColumnType, zone: &TimeZone) -> Result<ArrayRef, EngineError> {
+pub(crate) fn from_text(
+    array: &ArrayRef,
+    target: ColumnType,
+    session: &ReadingSession,
+) -> Result<ArrayRef, EngineError> {
     let views = strict_cast(array, &DataType::Utf8View)?;
     match target {
         ColumnType::Text | ColumnType::UnlimitedVarchar => return Ok(views),
         ColumnType::Varchar(_) | ColumnType::Char(_) | ColumnType::Name => return fit_length(&views, target),
         _ => {}
     }
-    let mut column = ColumnInput::new(target, *zone);
+    let mut column = ColumnInput::new(target, *session);
     for text in views.as_string_view() {
         match text {
             Some(text) => column.append(text)?,
@@ -88,7 +93,6 @@ mod tests {
 
     use super::*;
     use crate::conversion::convert;
-    use crate::input::datetime::utc;
 
     fn texts(values: &[Option<&str>]) -> ArrayRef {
         Arc::new(StringArray::from(values.to_vec()))
@@ -96,9 +100,9 @@ mod tests {
 
     #[test]
     fn strings_read_as_values() {
-        let array = convert(&texts(&[Some(" 7 "), None]), ColumnType::Integer, &utc()).unwrap();
+        let array = convert(&texts(&[Some(" 7 "), None]), ColumnType::Integer, &ReadingSession::of_output()).unwrap();
         assert_eq!(array.as_primitive::<Int32Type>().iter().collect::<Vec<_>>(), [Some(7), None]);
-        let error = convert(&texts(&[Some("x")]), ColumnType::Integer, &utc()).unwrap_err();
+        let error = convert(&texts(&[Some("x")]), ColumnType::Integer, &ReadingSession::of_output()).unwrap_err();
         assert_eq!(error.message(), "invalid input syntax for type integer: \"x\"");
     }
 
@@ -106,15 +110,15 @@ mod tests {
     fn what_is_too_long_is_refused() {
         let array = texts(&[Some("abcd"), Some("ab"), None]);
         let target = ColumnType::Varchar(3);
-        assert_eq!(convert(&array, target, &utc()).unwrap_err().sqlstate(), "22001");
-        let padded = convert(&texts(&[Some("ab ")]), ColumnType::Char(5), &utc()).unwrap();
+        assert_eq!(convert(&array, target, &ReadingSession::of_output()).unwrap_err().sqlstate(), "22001");
+        let padded = convert(&texts(&[Some("ab ")]), ColumnType::Char(5), &ReadingSession::of_output()).unwrap();
         assert_eq!(padded.as_string_view().value(0), "ab");
     }
 
     #[test]
     fn values_write_as_strings() {
         let booleans: ArrayRef = Arc::new(BooleanArray::from(vec![Some(true), None]));
-        let array = convert(&booleans, ColumnType::Text, &utc()).unwrap();
+        let array = convert(&booleans, ColumnType::Text, &ReadingSession::of_output()).unwrap();
         assert_eq!(array.as_string_view().iter().collect::<Vec<_>>(), [Some("true"), None]);
     }
 }

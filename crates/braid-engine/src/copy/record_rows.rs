@@ -43,7 +43,7 @@ impl RecordRows {
     /// A collector for records with `columns` of the table of `assignment`.
     pub fn new(assignment: &Assignment, columns: &[usize], options: &CopyOptions, file: Option<&str>) -> Self {
         let def = assignment.def().clone();
-        let inputs = columns.iter().map(|at| ColumnInput::new(def.columns[*at].column_type, *assignment.zone()));
+        let inputs = columns.iter().map(|at| ColumnInput::new(def.columns[*at].column_type, assignment.session()));
         let source = match file {
             Some(file) => format!("COPY {}, file {file}", def.name),
             None => format!("COPY {}", def.name),

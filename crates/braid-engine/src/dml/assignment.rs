@@ -6,7 +6,7 @@ use arrow::array::{Array, ArrayRef, UInt64Array, new_null_array};
 use arrow::compute::{concat, take};
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::{RecordBatch, RecordBatchOptions};
-use braid_sql::input::time_zones::TimeZone;
+use braid_sql::functions::text_input::ReadingSession;
 use braid_storage::TableDef;
 
 use super::defaults::bound_default;
@@ -16,14 +16,13 @@ use crate::EngineError;
 use crate::conversion::convert;
 use crate::error_mapping::null_violation;
 use crate::front_end::{AssignedExpression, RejectedRow, RowCondition};
-use crate::settings::SettingValues;
 use crate::statement_context::StatementContext;
 
 /// Converts batches for one table.
 pub(crate) struct Assignment {
     def: Arc<TableDef>,
     schema: SchemaRef,
-    zone: TimeZone,
+    session: ReadingSession,
     /// The default of each column; `None` for null.
     defaults: Vec<Option<AssignedExpression>>,
     /// The columns whose values are computed of the others.
@@ -35,12 +34,12 @@ pub(crate) struct Assignment {
 }
 
 impl Assignment {
-    /// An assignment of rows with every column of `def`, generated ones too, in the session's time zone, which checks only nulls.
-    pub fn new(def: &Arc<TableDef>, settings: &SettingValues) -> Self {
+    /// An assignment of rows with every column of `def`, generated ones too, for texts and times of a session, which checks only nulls.
+    pub fn new(def: &Arc<TableDef>, session: ReadingSession) -> Self {
         let defaults = def.columns.iter().map(|_| None).collect();
         let (schema, generated) = (def.arrow_schema(), GeneratedColumns::default());
         let (condition, checks) = (None, None);
-        Self { def: def.clone(), schema, zone: settings.zone(), defaults, generated, condition, checks }
+        Self { def: def.clone(), schema, session, defaults, generated, condition, checks }
     }
 
     /// The same, which computes the values of some columns.
@@ -55,7 +54,7 @@ impl Assignment {
     pub fn checked(context: &StatementContext, def: &Arc<TableDef>) -> Result<Self, EngineError> {
         let checks = Some(RowChecks::of(context, def)?);
         let generated = GeneratedColumns::of(context, def)?;
-        Ok(Self { checks, ..Self::new(def, &context.settings()).computing(generated) })
+        Ok(Self { checks, ..Self::new(def, context.reading()).computing(generated) })
     }
 
     /// An assignment of rows with the columns `given`, which checks them. The other columns get their defaults.
@@ -220,7 +219,7 @@ impl Assignment {
     /// One array for the table's column `at`.
     pub fn convert_column(&self, at: usize, array: &ArrayRef) -> Result<ArrayRef, EngineError> {
         let column = &self.def.columns[at];
-        let converted = convert(array, column.column_type, &self.zone)
+        let converted = convert(array, column.column_type, &self.session)
             .map_err(|error| error.with_context(format!("column \"{}\"", column.name)))?;
         self.check_nulls(at, converted)
     }
@@ -249,8 +248,8 @@ impl Assignment {
         &self.def
     }
 
-    /// The session's time zone.
-    pub fn zone(&self) -> &TimeZone {
-        &self.zone
+    /// The session that reads texts.
+    pub fn session(&self) -> ReadingSession {
+        self.session
     }
 }

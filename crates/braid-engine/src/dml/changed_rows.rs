@@ -259,7 +259,7 @@ impl FoundConversion {
         let assignment = match change {
             Change::Replace(_) => Assignment::checked(context, def)?,
             // Rows that go may violate a constraint that was added later.
-            Change::Remove => Assignment::new(def, &context.settings()),
+            Change::Remove => Assignment::new(def, context.reading()),
         };
         Ok(Self { assignment, sources })
     }

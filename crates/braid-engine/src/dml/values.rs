@@ -107,11 +107,11 @@ impl BoundRows {
 }
 
 impl ValueRows<'_> {
-    /// The rows, bound; `None` if they need a plan because of a subquery, an expression that may take long, the word DEFAULT, or a row with
-    /// too few values.
+    /// The rows, bound; `None` if they need a plan because of a subquery, an expression that may take long, the word DEFAULT, a row with
+    /// too few values, or something that is none of its column.
     ///
     /// # Errors
-    /// Those of binding, and for literals that are none of their columns.
+    /// For a parameter that is none of its column.
     pub fn bound(&self, context: &StatementContext, assignment: &Assignment) -> Result<Option<BoundRows>, EngineError> {
         let Some(bound) = self.cells(context, assignment.def())? else { return Ok(None) };
         let mut cells: Vec<Vec<Cell<'_>>> = self.columns.iter().map(|_| Vec::new()).collect();
@@ -119,8 +119,9 @@ impl ValueRows<'_> {
             cells[at % self.columns.len()].push(cell);
         }
         let column = |(at, cells): (&usize, Vec<Cell<'_>>)| Ok((*at, column_pieces(assignment, *at, cells)?));
-        let columns = self.columns.iter().zip(cells).map(column).collect::<Result<Vec<_>, EngineError>>()?;
-        Ok(Some(BoundRows { columns, row_count: self.values.rows.len() }))
+        let columns = self.columns.iter().zip(cells).map(column).collect::<Result<Vec<_>, EngineError>>();
+        // Binding all as a query says what is wrong, and where it is.
+        Ok(columns.ok().map(|columns| BoundRows { columns, row_count: self.values.rows.len() }))
     }
 
     /// The values of all rows, row by row, not computed yet: what is computed here must not be computed again by a plan, as `nextval`
@@ -147,7 +148,7 @@ impl ValueRows<'_> {
         Ok(Some(cells))
     }
 
-    /// An expression, whose value is counted under a budget; `None` if it needs a plan.
+    /// An expression, whose value is counted under a budget; `None` if it needs a plan, or cannot be bound.
     fn bound_cell(
         &self,
         (context, budget): (&StatementContext, &Arc<dyn MemoryBudget>),
@@ -163,8 +164,7 @@ impl ValueRows<'_> {
         match AssignedExpression::bind(context, budget, self.text, expr, self.params, column, Assigned::Value) {
             Ok(bound) if bound.may_take_long() => Ok(None),
             Ok(bound) => Ok(Some(Cell::Bound(Box::new(bound)))),
-            Err(error) if error.state() == SqlState::FeatureNotSupported => Ok(None),
-            Err(error) => Err(error),
+            Err(_) => Ok(None),
         }
     }
 
@@ -212,15 +212,14 @@ fn is_read_by_input(column_type: ColumnType) -> bool {
 fn column_pieces(assignment: &Assignment, at: usize, cells: Vec<Cell<'_>>) -> Result<Vec<Piece>, EngineError> {
     let column = &assignment.def().columns[at];
     let mut pieces: Vec<Piece> = Vec::new();
-    let mut literals = ColumnInput::new(column.column_type, *assignment.zone());
+    let mut literals = ColumnInput::new(column.column_type, assignment.session());
     let mut literal_count = 0;
     for (row, cell) in cells.into_iter().enumerate() {
         let piece = match cell {
             Cell::Computed(value) => Piece::Ready(value),
             Cell::Bound(expression) => Piece::Bound { row, expression },
             literal => {
-                append_literal(&mut literals, column, &literal)
-                    .map_err(|error| error.with_context(format!("column \"{}\"", column.name)))?;
+                append_literal(&mut literals, column, &literal)?;
                 literal_count += 1;
                 continue;
             }

@@ -463,12 +463,12 @@ fn plan_over(
         };
         let access = reads
             .map_or(Ok(()), |reads| reads.check(&tables.relations_read(binding.referenced(), source.changed_table())));
-        let access = access.and_then(|()| check_settings(&bound.relation));
         let mut values = constants.parameter_values.to_vec();
         if matches!(constants.literals, Literals::InPlace(_)) {
             values.resize(parameter_types.len().max(values.len()), Some(Value::Null));
         }
         bound.relation.put_parameters(&values);
+        let access = access.and_then(|()| check_settings(&bound));
         let (mut list, mut other_count) = (None, 0);
         if let Some(ReturnedRows { mut query, others }) = returning {
             query.relation.put_parameters(&values);

@@ -10,6 +10,7 @@ use braid_sql::functions::backends::Backends;
 use braid_sql::functions::numbers::random::SessionRandom;
 use braid_sql::functions::{Notifications, ObjectNames, Sequences, SessionFacts, SettingChanges};
 use braid_sql::input::time_zones::TimeZone;
+use braid_sql::literal_notes::LiteralNotes;
 
 use super::server_facts::names_of;
 use crate::clock::{Instants, read_clock_us};
@@ -25,7 +26,11 @@ pub(crate) struct StatementFacts<'a> {
 
 impl<'a> StatementFacts<'a> {
     pub fn of(context: &'a StatementContext) -> Self {
-        Self { context, instants: context.instants() }
+        let instants = match context.former_reading() {
+            Some(former) => Instants { statement_us: former.session.now_us, transaction_us: former.session.now_us },
+            None => context.instants(),
+        };
+        Self { context, instants }
     }
 
     /// The same as they are now, for operators and for plans that are kept. They do not hold the database, which holds the plans.
@@ -61,7 +66,11 @@ impl fmt::Debug for StatementFacts<'_> {
 
 impl SessionFacts for StatementFacts<'_> {
     fn zone(&self) -> TimeZone {
-        self.context.settings().zone()
+        self.context.former_reading().map_or_else(|| self.context.settings().zone(), |former| former.session.zone)
+    }
+
+    fn literal_notes(&self) -> Option<&LiteralNotes> {
+        self.context.former_reading().map(|former| &former.notes)
     }
 
     fn zone_name(&self) -> String {

@@ -10,8 +10,8 @@ use arrow::array::{
 use braid_catalog::column_types::{is_without_precision, sql_type_of};
 use braid_plan::values::codec::encode;
 use braid_sql::functions::datetime::clocks::rounded_timestamp;
+use braid_sql::functions::text_input::ReadingSession;
 use braid_sql::input::enums::value_of_label;
-use braid_sql::input::time_zones::TimeZone;
 use braid_sql::pg_catalog::TypeId;
 use braid_sql::{Value, column_value};
 use braid_storage::ColumnType;
@@ -24,7 +24,7 @@ use braid_sql::input::column_values::{column_date, column_interval, column_times
 /// Collects the texts of one column.
 pub(crate) struct ColumnInput {
     column_type: ColumnType,
-    zone: TimeZone,
+    session: ReadingSession,
     builder: Builder,
 }
 
@@ -74,8 +74,8 @@ macro_rules! each_builder {
 }
 
 impl ColumnInput {
-    /// An empty column. Timestamps with time zone that carry no offset are read as local time in `zone`.
-    pub fn new(column_type: ColumnType, zone: TimeZone) -> Self {
+    /// An empty column. Timestamps with time zone that carry no offset are read as local time of the session.
+    pub fn new(column_type: ColumnType, session: ReadingSession) -> Self {
         let builder = match column_type {
             ColumnType::Boolean => Builder::Boolean(BooleanBuilder::new()),
             ColumnType::SmallInt => Builder::SmallInt(Int16Builder::new()),
@@ -105,7 +105,7 @@ impl ColumnInput {
             ColumnType::Enum(_) => Builder::Enum(sql_type_of(column_type).id, Int64Builder::new()),
             ColumnType::Encoded { .. } => Builder::Encoded(Vec::new(), BinaryViewBuilder::new()),
         };
-        Self { column_type, zone, builder }
+        Self { column_type, session, builder }
     }
 
     /// Reads one value.
@@ -132,22 +132,22 @@ impl ColumnInput {
                 ColumnType::Name => fit_name(text),
                 _ => text,
             }),
-            Builder::Date(b) => b.append_value(column_date(text, &self.zone)?),
-            Builder::Time(b) => match column_value(text, sql_type_of(self.column_type), &self.zone)? {
+            Builder::Date(b) => b.append_value(column_date(text, &self.session)?),
+            Builder::Time(b) => match column_value(text, sql_type_of(self.column_type), &self.session)? {
                 Value::Time(us) => b.append_value(us),
                 other => unreachable!("{other:?} is no time"),
             },
             Builder::Enum(id, b) => b.append_value(value_of_label(text, *id)?.as_enum().key),
             Builder::Encoded(bytes, b) => {
                 bytes.clear();
-                encode(&column_value(text, sql_type_of(self.column_type), &self.zone)?, bytes)?;
+                encode(&column_value(text, sql_type_of(self.column_type), &self.session)?, bytes)?;
                 b.append_value(bytes);
             }
             Builder::Timestamp(b) => b.append_value(match self.column_type {
-                ColumnType::TimestampTz => column_timestamptz(text, &self.zone)?,
-                ColumnType::RoundedTimestamp(digits) => rounded_us(column_timestamp(text, &self.zone)?, digits),
-                ColumnType::RoundedTimestampTz(digits) => rounded_us(column_timestamptz(text, &self.zone)?, digits),
-                _ => column_timestamp(text, &self.zone)?,
+                ColumnType::TimestampTz => column_timestamptz(text, &self.session)?,
+                ColumnType::RoundedTimestamp(digits) => rounded_us(column_timestamp(text, &self.session)?, digits),
+                ColumnType::RoundedTimestampTz(digits) => rounded_us(column_timestamptz(text, &self.session)?, digits),
+                _ => column_timestamp(text, &self.session)?,
             }),
             Builder::Interval(b) => b.append_value(column_interval(text)?),
             Builder::Bytea(b) => b.append_value(parse_bytea(text)?),
@@ -178,7 +178,6 @@ mod tests {
     use arrow::datatypes::Decimal128Type;
 
     use super::*;
-    use crate::input::datetime::utc;
 
     #[test]
     fn every_type_makes_its_own_arrow_type() {
@@ -201,7 +200,7 @@ mod tests {
             (ColumnType::Bytea, "\\x00"),
             (ColumnType::Uuid, "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"),
         ] {
-            let mut column = ColumnInput::new(column_type, utc());
+            let mut column = ColumnInput::new(column_type, ReadingSession::of_output());
             column.append(text).unwrap();
             column.append_null();
             let array = column.finish();
@@ -213,7 +212,7 @@ mod tests {
 
     #[test]
     fn numerics_take_the_scale_of_their_column() {
-        let mut column = ColumnInput::new(ColumnType::Numeric { precision: 4, scale: 1 }, utc());
+        let mut column = ColumnInput::new(ColumnType::Numeric { precision: 4, scale: 1 }, ReadingSession::of_output());
         column.append("12.35").unwrap();
         assert!(column.append("1000").is_err());
         assert_eq!(column.finish().as_primitive::<Decimal128Type>().value(0), 124);

@@ -195,6 +195,7 @@ mod tests {
     use super::*;
     use crate::input::ColumnInput;
     use crate::input::datetime::utc;
+    use braid_sql::functions::text_input::ReadingSession;
 
     fn text_of(array: ArrayRef, row: usize) -> String {
         let column = ColumnOutput::new(&array, utc(), BooleanStyle::Letter).unwrap();
@@ -222,7 +223,7 @@ mod tests {
             (ColumnType::Bytea, "\\x00ff"),
             (ColumnType::Uuid, "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"),
         ] {
-            let mut column = ColumnInput::new(column_type, utc());
+            let mut column = ColumnInput::new(column_type, ReadingSession::of_output());
             column.append(text).unwrap();
             assert_eq!(text_of(column.finish(), 0), text, "{column_type}");
         }

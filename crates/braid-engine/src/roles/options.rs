@@ -1,12 +1,10 @@
 //! The options of CREATE ROLE and ALTER ROLE.
 
-use braid_sql::functions::SessionFacts;
 use braid_sql::pg_catalog::TypeId;
 use braid_sql::{SqlType, Value, column_value};
 use braid_storage::RoleDef;
 
 use super::password::verifier_of;
-use crate::front_end::StatementFacts;
 use crate::notices::Notice;
 use crate::statement::{RoleOption, RoleOptions};
 use crate::statement_context::StatementContext;
@@ -53,8 +51,7 @@ fn connection_limit(limit: i64) -> Result<i32, EngineError> {
 }
 
 fn time_of(context: &StatementContext, text: &str) -> Result<i64, EngineError> {
-    let zone = StatementFacts::of(context).zone();
-    match column_value(text, SqlType::of(TypeId::TIMESTAMPTZ), &zone)? {
+    match column_value(text, SqlType::of(TypeId::TIMESTAMPTZ), &context.reading())? {
         Value::TimestampTz(time_us) => Ok(time_us),
         other => Err(EngineError::internal(format!("{other:?} is no time"))),
     }

@@ -11,6 +11,7 @@ use braid_plan::lowering::{LoweredQuery, pad};
 use braid_plan::values::Form;
 use braid_plan::values::arrays::value_at;
 use braid_sql::functions::SessionFacts;
+use braid_sql::functions::text_input::ReadingSession;
 use braid_sql::pg_catalog::TypeId;
 use braid_sql::{Evaluation, SqlError, SqlType};
 use braid_storage::{ColumnType, encoded_numerics};
@@ -111,6 +112,7 @@ impl ShownColumns {
         session: &dyn SessionFacts,
     ) -> Result<RecordBatch, EngineError> {
         let evaluation = Evaluation::new(session, &[]);
+        let reader = ReadingSession { zone: session.zone(), now_us: session.transaction_us() };
         let types = types.iter().map(Some).chain(std::iter::repeat(None));
         let arrays = batch.columns().iter().zip(&*self.columns).zip(types).map(|((array, column), column_type)| {
             let Some(column_type) = column_type else { return Ok(array.clone()) };
@@ -128,7 +130,7 @@ impl ShownColumns {
                 return Ok(encoded_array(values.collect::<Result<Vec<_>, _>>()?)?);
             }
             let Sent::Text = column.sent else { return Ok(array.clone()) };
-            let mut input = ColumnInput::new(*column_type, session.zone());
+            let mut input = ColumnInput::new(*column_type, reader);
             for row in 0..batch.num_rows() {
                 match evaluation.text(&value_at(array, row, column.sql_type.id)?, column.sql_type)? {
                     Some(text) => input.append(&text)?,

@@ -59,6 +59,7 @@ impl Session {
             let error = EngineError::new(SqlState::SyntaxError, "SELECT ... INTO cannot be prepared");
             return Err(error);
         }
+        inner.note_prepared(self.context.reading_to_prepare());
         let declared = self.types_of(&prepare.types)?;
         let prepared = self.prepare_inner(&inner, &declared).await;
         let prepared = prepared.map_err(|error| error.moved_by(characters_before))?;
@@ -107,6 +108,7 @@ impl Session {
             return Err(EngineError::new(SqlState::WrongObjectType, "prepared statement is not a SELECT"));
         };
         let arguments = self.argument_values(statement, &named, params).await?;
+        let query = self.with_prepared_literals(query, &arguments).await?;
         let wanted = if create.with_data { table::Rows::All } else { table::Rows::None };
         table::create_table_as(&self.context, &query.parsed()?, &create.create, wanted, &arguments).await
     }
@@ -138,7 +140,8 @@ impl Session {
         let named = self.executed(statement)?;
         let query = named.explainable()?;
         let arguments = self.argument_values(statement, &named, params).await?;
-        explain::execute(context, &request, Explained::prepared(query), &arguments, interrupt).await
+        let query = self.with_prepared_literals(query, &arguments).await?;
+        explain::execute(context, &request, Explained::prepared(&query), &arguments, interrupt).await
     }
 
     /// The parameters and columns of EXPLAIN.

@@ -1,6 +1,7 @@
 //! SET and RESET.
 
 use braid_sql::functions::strings::quoting::quote_identifier;
+use braid_sql::functions::text_input::ReadingSession;
 use braid_sql::input::time_zones::TimeZone;
 use braid_sql::pg_catalog::TypeId;
 use braid_sql::{SqlType, Value, column_value};
@@ -144,7 +145,7 @@ fn zone_at(interval: &Interval) -> Result<String, EngineError> {
         let message = format!("invalid value for parameter \"TimeZone\": \"INTERVAL '{text}'\"");
         EngineError::new(SqlState::InvalidParameterValue, message).with_detail(detail)
     };
-    match column_value(&written, SqlType::of(TypeId::INTERVAL), &TimeZone::UTC)? {
+    match column_value(&written, SqlType::of(TypeId::INTERVAL), &ReadingSession::of_output())? {
         Value::Interval(length) if length.months != 0 => Err(invalid("Cannot specify months in time zone interval.")),
         Value::Interval(length) if length.days != 0 => Err(invalid("Cannot specify days in time zone interval.")),
         Value::Interval(length) => TimeZone::at_offset(length.us / 1_000_000)

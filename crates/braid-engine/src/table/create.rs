@@ -130,7 +130,7 @@ pub(crate) async fn create_table_as(
     check_types(context, &columns)?;
     let columns = with_names(columns, &names)?;
     let mut appender = context.create_and_append(schema, table_of(name, columns)?)?;
-    let assignment = Assignment::new(appender.def(), &context.settings());
+    let assignment = Assignment::new(appender.def(), context.reading());
     while let Some(batch) = rows.next().await {
         appender.append(assignment.convert_all(&batch?)?).await?;
     }

@@ -149,7 +149,7 @@ async fn filled(
     mut appender: TableAppender,
     mut rows: StoredRows,
 ) -> Result<TableAppender, EngineError> {
-    let assignment = Assignment::new(appender.def(), &context.settings());
+    let assignment = Assignment::new(appender.def(), context.reading());
     while let Some(batch) = rows.next().await {
         appender.append(assignment.convert_all(&batch?)?).await?;
     }

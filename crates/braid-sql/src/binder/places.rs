@@ -89,6 +89,11 @@ impl<'a> Places<'a> {
         }
     }
 
+    /// A place as errors have it; `None` if it is unknown.
+    pub fn position(self, place: Place<'_>) -> Option<usize> {
+        self.resolve(place)
+    }
+
     /// Whether a word and blanks are before what the parser noted.
     pub fn follows_word(self, location: Location, word: &str) -> bool {
         let Some(at) = self.index_of(location) else { return false };

@@ -7,13 +7,14 @@ use braid_base::enum_types::FIRST_TYPE_OID;
 use braid_base::{DomainType, DomainTypeId};
 
 use crate::input::time_zones::TimeZone;
+use crate::literal_notes::LiteralNotes;
 
 use super::advisory::AdvisoryLocks;
 use super::backends::Backends;
 use super::numbers::random::SessionRandom;
 use crate::SearchPath;
 use crate::pg_catalog::TypeId;
-use crate::search_path::is_built_in;
+use crate::search_path::{PUBLIC_SCHEMA, is_built_in};
 use crate::types::SqlType;
 use crate::value_memory::{GrowingValue, ValueMemory, reserve};
 use crate::{SqlError, SqlState};
@@ -72,6 +73,10 @@ pub trait SessionFacts: fmt::Debug {
     }
     /// What changes the session's settings; `None` where nothing does.
     fn setting_changes(&self) -> Option<Arc<dyn SettingChanges>> {
+        None
+    }
+    /// Where the literals of times are noted that are read for a statement; `None` where nobody wants to know them.
+    fn literal_notes(&self) -> Option<&LiteralNotes> {
         None
     }
 }
@@ -219,9 +224,13 @@ pub trait ObjectNames: fmt::Debug + Send + Sync {
     fn database_bytes(&self) -> u64;
 }
 
-/// Whether there is a schema; in a session without names those of the system alone.
+/// Whether there is a schema; in a session without names those of a new database.
 pub fn is_schema(session: &dyn SessionFacts, name: &str) -> bool {
-    is_built_in(name) || session.objects().is_some_and(|objects| objects.schema_id(name).is_some())
+    let in_database = || match session.objects() {
+        Some(objects) => objects.schema_id(name).is_some(),
+        None => name == PUBLIC_SCHEMA,
+    };
+    is_built_in(name) || in_database()
 }
 
 /// The error of a name in a schema that does not exist.

@@ -38,12 +38,12 @@ pub fn text_of_value(value: &Value, sql_type: SqlType, session: &dyn SessionFact
     output(value, sql_type, &Call { session, argument_types: &argument_types, result_type, memory: &UnlimitedMemory })
 }
 
-/// A session in which texts are read, outside of statements: it has a zone, and a time for words like `today`.
-#[derive(Debug)]
+/// A session in which texts are read, outside of expressions: it has a zone, and a time for words like `today`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReadingSession {
     /// The zone of texts without one.
     pub zone: TimeZone,
-    /// Microseconds since 1970-01-01 UTC.
+    /// When the transaction began, in microseconds since 1970-01-01 UTC.
     pub now_us: i64,
 }
 

@@ -1,9 +1,7 @@
 //! Values of columns from text: the spellings that files have are read fast ([`datetime`](super::datetime)), all others as in expressions.
 //!
-//! A column has intervals of nanoseconds in 64 bits. What does not fit is refused, and so are words like `today`: a row of a file has no
-//! time at which it is read.
+//! A column has intervals of nanoseconds in 64 bits. What does not fit is refused.
 
-use crate::input::time_zones::TimeZone;
 use arrow::datatypes::IntervalMonthDayNano;
 
 use super::datetime::{fast_date, fast_timestamp, fast_timestamptz};
@@ -11,34 +9,31 @@ use super::datetime_fields::Surroundings;
 use super::datetime_values::{date_of_text, timestamp_of_text, timestamptz_of_text};
 use super::interval_fields::interval_of_text;
 use crate::SqlError;
-use crate::values::calendar::DAY_US;
-
-/// Two times, on different days of the week, the month and the year.
-pub(crate) const TIMES_US: [i64; 2] = [0, 463 * DAY_US];
+use crate::functions::text_input::ReadingSession;
 
 const NS_OF_US: i64 = 1000;
 
 /// A date as days since 1970-01-01. A time after it is read and dropped.
-pub fn column_date(text: &str, zone: &TimeZone) -> Result<i32, SqlError> {
+pub fn column_date(text: &str, session: &ReadingSession) -> Result<i32, SqlError> {
     match fast_date(text) {
         Some(days) => Ok(days),
-        None => at_any_time(text, "date", zone, date_of_text),
+        None => date_of_text(text, &surroundings(session)),
     }
 }
 
 /// A timestamp without time zone as microseconds since 1970-01-01. A zone after it is read and dropped.
-pub fn column_timestamp(text: &str, zone: &TimeZone) -> Result<i64, SqlError> {
+pub fn column_timestamp(text: &str, session: &ReadingSession) -> Result<i64, SqlError> {
     match fast_timestamp(text) {
         Some(us) => Ok(us),
-        None => at_any_time(text, "timestamp", zone, timestamp_of_text),
+        None => timestamp_of_text(text, &surroundings(session)),
     }
 }
 
-/// A timestamp with time zone as microseconds since 1970-01-01 UTC; without a zone it is local time in `zone`.
-pub fn column_timestamptz(text: &str, zone: &TimeZone) -> Result<i64, SqlError> {
-    match fast_timestamptz(text, zone) {
+/// A timestamp with time zone as microseconds since 1970-01-01 UTC; without a zone it is local time of the session.
+pub fn column_timestamptz(text: &str, session: &ReadingSession) -> Result<i64, SqlError> {
+    match fast_timestamptz(text, &session.zone) {
         Some(us) => Ok(us),
-        None => at_any_time(text, "timestamp with time zone", zone, timestamptz_of_text),
+        None => timestamptz_of_text(text, &surroundings(session)),
     }
 }
 
@@ -51,31 +46,18 @@ pub fn column_interval(text: &str) -> Result<IntervalMonthDayNano, SqlError> {
     }
 }
 
-/// The refusal of a text that means something else at another time.
-pub(crate) fn reads_the_clock(text: &str, type_name: &str) -> SqlError {
-    let message = format!("the {type_name} \"{}\" is not supported", text.trim_ascii());
-    SqlError::unsupported(message).with_hint("Use now() or current_date.")
-}
-
-/// What a text means whenever it is read.
-fn at_any_time<T: PartialEq>(
-    text: &str,
-    type_name: &str,
-    zone: &TimeZone,
-    read: impl Fn(&str, &Surroundings) -> Result<T, SqlError>,
-) -> Result<T, SqlError> {
-    let [first, second] = TIMES_US.map(|now_us| read(text, &Surroundings { zone: *zone, now_us }));
-    let value = first?;
-    if second? != value {
-        return Err(reads_the_clock(text, type_name));
-    }
-    Ok(value)
+fn surroundings(session: &ReadingSession) -> Surroundings {
+    Surroundings { zone: session.zone, now_us: session.now_us }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::input::datetime::utc;
+    use crate::values::calendar::DAY_US;
+
+    fn utc() -> ReadingSession {
+        ReadingSession::of_output()
+    }
 
     const HOUR_US: i64 = DAY_US / 24;
 
@@ -128,12 +110,17 @@ mod tests {
     }
 
     #[test]
-    fn what_columns_do_not_store_is_refused() {
-        for text in ["today", "now", "yesterday", "tomorrow 12:00"] {
-            assert_eq!(column_date(text, &utc()).unwrap_err().sqlstate(), "0A000", "{text}");
-            assert_eq!(column_timestamp(text, &utc()).unwrap_err().sqlstate(), "0A000", "{text}");
-            assert_eq!(column_timestamptz(text, &utc()).unwrap_err().sqlstate(), "0A000", "{text}");
+    fn words_are_read_at_the_time_of_the_session() {
+        let now = ReadingSession { now_us: 100 * DAY_US + HOUR_US, ..utc() };
+        for (text, days) in [("today", 100), ("now", 100), ("yesterday", 99), ("tomorrow 12:00", 101)] {
+            assert_eq!(column_date(text, &now).unwrap(), days, "{text}");
         }
+        assert_eq!(column_timestamp("now", &now).unwrap(), now.now_us);
+        assert_eq!(column_timestamptz("tomorrow 12:00", &now).unwrap(), 101 * DAY_US + 12 * HOUR_US);
+    }
+
+    #[test]
+    fn what_columns_do_not_store_is_refused() {
         assert_eq!(column_interval("9999999 hours").unwrap_err().sqlstate(), "0A000");
     }
 

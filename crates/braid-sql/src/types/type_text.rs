@@ -2,7 +2,7 @@
 
 use super::type_names::{float_of_digits, interval_fields, interval_modifier, modifier_of, type_by_name};
 use crate::pg_catalog::{TypeId, pg_catalog};
-use crate::search_path::SYSTEM_SCHEMA;
+use crate::search_path::{PUBLIC_SCHEMA, SYSTEM_SCHEMA};
 use crate::{SqlError, SqlState};
 
 /// A type that a text names.
@@ -265,7 +265,7 @@ pub fn known_schema(parts: &[String]) -> Result<Option<&str>, SqlError> {
     match parts {
         [name] => Ok(Some(name)),
         [schema, name] if schema == "pg_catalog" => Ok(Some(name)),
-        [schema, _] if schema == "public" => Ok(None),
+        [schema, _] if schema == PUBLIC_SCHEMA => Ok(None),
         [schema, _] => Err(SqlError::unsupported(format!("names in schema {schema} are not supported here"))),
         _ => {
             let name = parts.join(".");

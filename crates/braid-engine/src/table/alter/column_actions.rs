@@ -99,7 +99,7 @@ impl AlteredTable {
             foreign_keys: Vec::new(),
             ..self.def.clone()
         };
-        let assignment = Assignment::new(&def.into(), &context.settings());
+        let assignment = Assignment::new(&def.into(), context.reading());
         let value = assignment.convert_column(0, &default.values(1)?)?;
         let value = missing_value_of(value.as_ref(), column.column_type);
         let value = value.map_err(|error| EngineError::internal(error.to_string()))?;

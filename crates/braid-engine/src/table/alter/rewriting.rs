@@ -56,7 +56,7 @@ pub(super) async fn altered_rows(
     let computed = GeneratedColumns::at(context, &def, |at| altered.is_computed(def.columns[at].id))?;
     // Nulls are refused here, in the words of ALTER TABLE.
     let nullable = Arc::new(with_nulls(&def));
-    let assignment = Assignment::new(&nullable, &context.settings()).computing(computed);
+    let assignment = Assignment::new(&nullable, context.reading()).computing(computed);
     let checks = RowChecks::of(context, &def)?;
     let domains = domain_checks(context, altered)?;
     let mut appender = altered.is_rewritten().then(|| context.append(&def));

@@ -13,7 +13,8 @@ pub(super) const UNNAMED: &str = "?column?";
 impl Binder<'_> {
     /// What PostgreSQL calls a column of this expression.
     pub fn expression_name(&self, expr: &Expr) -> String {
-        strong_name(expr).or_else(|| self.weak_name(expr)).unwrap_or_else(|| UNNAMED.to_owned())
+        let weak_name = |expr: &Expr| self.weak_name(expr);
+        strong_name(expr, &weak_name).or_else(|| weak_name(expr)).unwrap_or_else(|| UNNAMED.to_owned())
     }
 
     /// Names of last resort: a cast's type, the word CASE.
@@ -61,13 +62,16 @@ pub fn only_column_name(query: &Query) -> Option<String> {
     let SetExpr::Select(select) = &*query.body else { return None };
     match &select.projection[..] {
         [SelectItem::ExprWithAlias { alias, .. }] => Some(fold(alias)),
-        [SelectItem::UnnamedExpr(expr)] => strong_name(expr),
+        [SelectItem::UnnamedExpr(expr)] => strong_name(expr, &|_| None),
         _ => None,
     }
 }
 
-/// Names of columns and functions: they show through casts.
-fn strong_name(expr: &Expr) -> Option<String> {
+/// The name of last resort of an expression.
+type WeakName<'a> = &'a dyn Fn(&Expr) -> Option<String>;
+
+/// Names of columns and functions: they show through casts. Within a subquery a column may have a weak name.
+fn strong_name(expr: &Expr, weak_name: WeakName<'_>) -> Option<String> {
     Some(match expr {
         Expr::Identifier(name) => fold(name),
         Expr::CompoundIdentifier(names) => match &names[..] {
@@ -78,7 +82,7 @@ fn strong_name(expr: &Expr) -> Option<String> {
             Some((_, written)) => written.to_owned(),
             None => fold(function.name.0.last()?.as_ident()?),
         },
-        Expr::Nested(expr) | Expr::Collate { expr, .. } | Expr::Cast { expr, .. } => return strong_name(expr),
+        Expr::Nested(expr) | Expr::Collate { expr, .. } | Expr::Cast { expr, .. } => return strong_name(expr, weak_name),
         Expr::Extract { .. } => "extract".to_owned(),
         Expr::Position { .. } => "position".to_owned(),
         Expr::Substring { shorthand: true, .. } => "substr".to_owned(),
@@ -94,27 +98,30 @@ fn strong_name(expr: &Expr) -> Option<String> {
         Expr::Array(_) => "array".to_owned(),
         Expr::Tuple(_) => "row".to_owned(),
         Expr::Prefixed { prefix, .. } if prefix.value == ROW => "row".to_owned(),
-        Expr::Subquery(query) => return subquery_name(query),
+        Expr::Subquery(query) => return subquery_name(query, weak_name),
         Expr::CompoundFieldAccess { root, access_chain } => {
             let field = access_chain.iter().rev().find_map(|access| match access {
                 AccessExpr::Dot(field) => Some(field),
                 AccessExpr::Subscript(_) => None,
             });
-            return strong_name(field.unwrap_or(root));
+            return strong_name(field.unwrap_or(root), weak_name);
         }
-        Expr::Case { else_result: Some(expr), .. } => return strong_name(expr),
+        Expr::Case { else_result: Some(expr), .. } => return strong_name(expr, weak_name),
         _ => return None,
     })
 }
 
 /// A scalar subquery is called what its column is called.
-fn subquery_name(query: &Query) -> Option<String> {
+fn subquery_name(query: &Query, weak_name: WeakName<'_>) -> Option<String> {
     let mut body = &*query.body;
     loop {
         match body {
             SetExpr::Select(select) => {
                 return match select.projection.first()? {
-                    SelectItem::UnnamedExpr(expr) => Some(strong_name(expr).unwrap_or_else(|| UNNAMED.to_owned())),
+                    SelectItem::UnnamedExpr(expr) => {
+                        let name = strong_name(expr, weak_name).or_else(|| weak_name(expr));
+                        Some(name.unwrap_or_else(|| UNNAMED.to_owned()))
+                    }
                     SelectItem::ExprWithAlias { alias, .. } => Some(fold(alias)),
                     _ => None,
                 };

@@ -13,10 +13,8 @@ use crate::functions::numbers::random::SessionRandom;
 use crate::functions::{Notifications, ObjectNames, RowTypeName, Sequences, SessionFacts, SettingChanges};
 use crate::input::time_zones::TimeZone;
 use crate::pg_catalog::TypeId;
+use crate::search_path::PUBLIC_SCHEMA;
 use crate::tables::ViewOrigin;
-
-/// Where the types of users are that texts of earlier versions name; others name them by their numbers.
-const USER_SCHEMA: &str = "public";
 
 /// A session with the zone and the time of a view.
 #[derive(Debug)]
@@ -135,7 +133,8 @@ impl ObjectNames for ViewNames {
     }
 
     fn type_id(&self, schema: Option<&str>, name: &str) -> Option<TypeId> {
-        self.0.type_id_within_view(Some(schema.unwrap_or(USER_SCHEMA)), name)
+        // Texts of earlier versions name types of users, which were there; others name them by their numbers.
+        self.0.type_id_within_view(Some(schema.unwrap_or(PUBLIC_SCHEMA)), name)
     }
 
     fn type_id_within_view(&self, schema: Option<&str>, name: &str) -> Option<TypeId> {
