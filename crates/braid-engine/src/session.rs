@@ -19,6 +19,7 @@ use futures::future::BoxFuture;
 use sqlparser::ast;
 use tokio_util::sync::CancellationToken;
 
+use crate::absent_objects::drop_absent;
 use crate::access::told;
 use crate::altered_relations::{alter_relation, rename_index};
 use crate::bound_parameters::BoundParameters;
@@ -273,7 +274,7 @@ impl Session {
         use ast::Statement as S;
         let (context, kind) = (&self.context, statement.kind());
         if kind.writes() {
-            let allowed = context.check_may_write(write_name(kind));
+            let allowed = context.check_may_write(write_name(statement));
             if allowed.is_err() && !changes_temporary_rows(context, statement)? {
                 allowed?;
             }
@@ -309,6 +310,7 @@ impl Session {
             Command::DefaultPrivileges(defaults) => grants::alter_defaults(context, statement, defaults).await,
             Command::View(view) => views::execute(context, statement, view).await,
             Command::RenameIndex(rename) => rename_index(context, statement, rename).await,
+            Command::DropAbsent(dropped) => drop_absent(context, dropped),
             Command::Refused(name) => Err(EngineError::unsupported(format!("{name} is not supported"))),
             Command::Storage(storage) => storage_hints::check(context, storage),
             Command::Transaction(transaction) => {
@@ -593,8 +595,9 @@ async fn prepare_change(
     }
 }
 
-fn write_name(kind: StatementKind) -> &'static str {
-    match kind {
+fn write_name(statement: &Statement) -> &'static str {
+    match statement.kind() {
+        StatementKind::DropAbsent => statement.dropped_tag(),
         StatementKind::Insert => "INSERT",
         StatementKind::Update => "UPDATE",
         StatementKind::Delete => "DELETE",

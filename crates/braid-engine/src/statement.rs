@@ -21,6 +21,7 @@
 //! | [`signed_number`] | numbers with a sign in options |
 //! | [`overriding`] | `OVERRIDING … VALUE` of an INSERT |
 //! | [`comment_statement`] | COMMENT ON as written |
+//! | [`absent_statement`] | DROP of functions, triggers, extensions as written |
 //! | [`object_statement`] | ALTER … OWNER TO and SET SCHEMA as written |
 //! | [`role_statement`], [`role_options`], [`role_settings`] | CREATE ROLE and the like as written |
 //! | [`role_names`] | names of roles |
@@ -40,6 +41,7 @@
 //! | [`text_template`] | the tokens of a text, with its constants lifted out |
 //! | [`syntax_errors`], [`places`] | errors in PostgreSQL's words; places in the text |
 
+mod absent_statement;
 mod behavior;
 mod column_change;
 mod command;
@@ -98,6 +100,7 @@ use crate::names::{NAME_BYTES_MAX, fold, folded};
 use crate::notices::Notice;
 use crate::statement_limits::{DEPTH_MAX, StatementSize, check_text, check_tokens};
 use crate::{EngineError, SqlState};
+pub(crate) use absent_statement::{AbsentObjects, DropAbsent, RoutineName};
 pub(crate) use behavior::Behavior;
 pub(crate) use column_change::{ColumnChange, IdentityChange};
 pub(crate) use command::Command;
@@ -413,6 +416,14 @@ impl Statement {
                 Some((!all).then(|| fold(name)))
             }
             _ => None,
+        }
+    }
+
+    /// The command tag of a DROP of objects of which there are none; of others none.
+    pub(crate) fn dropped_tag(&self) -> &'static str {
+        match self.command.as_deref() {
+            Some(Command::DropAbsent(dropped)) => dropped.tag,
+            _ => "",
         }
     }
 

@@ -61,7 +61,7 @@ impl Rules<'_> {
             Command::Constraint(constraint) => self.check_constraint(constraint),
             Command::Object(object) => self.check_object_change(object),
             Command::RenameIndex(rename) => self.check_alter(rename),
-            Command::Refused(_) => Ok(()),
+            Command::DropAbsent(_) | Command::Refused(_) => Ok(()),
             Command::Comment(comment) => self.check_comment(comment),
             Command::View(view) => self.check_view(view),
             Command::Domain(domain) => self.check_domain(domain),

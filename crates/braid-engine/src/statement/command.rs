@@ -6,6 +6,7 @@ use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
+use super::absent_statement::DropAbsent;
 use super::comment_statement::{CommentStatement, consume_words};
 use super::constraint_statement::ConstraintStatement;
 use super::copy_statement::{CopyStatement, CopySubject};
@@ -76,6 +77,8 @@ pub(crate) enum Command {
     DefaultPrivileges(DefaultPrivilegesStatement),
     /// ALTER INDEX … RENAME TO, as read here.
     RenameIndex(ast::AlterTable),
+    /// DROP of objects of which there are none, as read here.
+    DropAbsent(DropAbsent),
     /// What is refused by its name.
     Refused(&'static str),
 }
@@ -131,6 +134,7 @@ impl Command {
             Keyword::CREATE | Keyword::ALTER | Keyword::DROP if let Some(name) = parse_refused(parser) => {
                 Ok(Self::Refused(name))
             }
+            Keyword::DROP if let Some(dropped) = DropAbsent::parse(parser)? => Ok(Self::DropAbsent(dropped)),
             Keyword::ALTER if let Some(storage) = StorageStatement::parse(parser)? => Ok(Self::Storage(storage)),
             Keyword::ALTER if let Some(object) = ObjectStatement::parse(parser)? => Ok(Self::Object(object)),
             Keyword::CREATE | Keyword::ALTER | Keyword::DROP if let Some(domain) = DomainStatement::parse(parser)? => {
@@ -233,7 +237,8 @@ impl Command {
             Self::View(ViewStatement::Create(CreateView { query, .. })) => query.rewrite(rewrite),
             Self::Copy(_) | Self::Prepare(_) | Self::Sequence(_) | Self::View(_) => {}
             Self::Maintenance(_) | Self::Constraint(_) | Self::Comment(_) | Self::Object(_) | Self::Do(_) => {}
-            Self::Transaction(_) | Self::Storage(_) | Self::RenameIndex(_) | Self::Refused(_) => {}
+            Self::Transaction(_) | Self::Storage(_) | Self::RenameIndex(_) | Self::DropAbsent(_) | Self::Refused(_) => {
+            }
             Self::Role(_) | Self::Grant(_) | Self::DefaultPrivileges(_) | Self::Domain(_) => {}
         }
     }
@@ -250,7 +255,7 @@ impl Command {
             Self::Copy(_) | Self::Sequence(_) | Self::View(_) | Self::Do(_) => StatementSize::default(),
             Self::Transaction(_) | Self::Storage(_) => StatementSize::default(),
             Self::Role(_) | Self::Grant(_) | Self::DefaultPrivileges(_) => StatementSize::default(),
-            Self::Domain(_) | Self::RenameIndex(_) | Self::Refused(_) => StatementSize::default(),
+            Self::Domain(_) | Self::RenameIndex(_) | Self::DropAbsent(_) | Self::Refused(_) => StatementSize::default(),
             Self::Maintenance(_) | Self::Constraint(_) | Self::Comment(_) | Self::Object(_) => StatementSize::default(),
             Self::Prepare(prepare) => {
                 prepare.prepared.as_deref().map_or_else(StatementSize::default, |tree| StatementSize::of(tree))

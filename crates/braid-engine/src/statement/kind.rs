@@ -131,6 +131,8 @@ pub enum StatementKind {
     Savepoint,
     /// ROLLBACK TO SAVEPOINT.
     RollbackTo,
+    /// DROP of functions, triggers, extensions and the like.
+    DropAbsent,
     /// What Braid does not do.
     Unsupported,
 }
@@ -160,6 +162,7 @@ impl StatementKind {
             Command::Grant(grant) => grant.kind(),
             Command::DefaultPrivileges(_) => Self::AlterDefaultPrivileges,
             Command::RenameIndex(_) => Self::AlterIndex,
+            Command::DropAbsent(_) => Self::DropAbsent,
             Command::Refused(_) => Self::Unsupported,
             Command::Constraint(ConstraintStatement::Set { .. }) => Self::SetConstraints,
             Command::Constraint(ConstraintStatement::Alter { .. }) => Self::AlterTable,
@@ -218,7 +221,11 @@ impl StatementKind {
         let is_of_indexes = matches!(self, Self::CreateIndex | Self::AlterIndex | Self::DropIndex);
         let is_of_system =
             is_of_indexes || is_of_types || is_of_domains || is_of_schemas || is_of_sequences || is_of_views;
-        is_of_system || is_of_rows || is_of_tables || self.changes_access() || self == Self::Comment
+        is_of_system
+            || is_of_rows
+            || is_of_tables
+            || self.changes_access()
+            || matches!(self, Self::Comment | Self::DropAbsent)
     }
 
     /// Whether it changes roles, privileges or owners.

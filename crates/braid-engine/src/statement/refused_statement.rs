@@ -7,12 +7,8 @@ use sqlparser::tokenizer::Token;
 use super::comment_statement::consume_words;
 
 /// How they begin, and what they are called.
-const REFUSED: &[(&str, &str)] = &[
-    ("create rule", "CREATE RULE"),
-    ("create or replace rule", "CREATE RULE"),
-    ("alter rule", "ALTER RULE"),
-    ("drop rule", "DROP RULE"),
-];
+const REFUSED: &[(&str, &str)] =
+    &[("create rule", "CREATE RULE"), ("create or replace rule", "CREATE RULE"), ("alter rule", "ALTER RULE")];
 
 /// What ALTER TABLE is refused to do, behind the name of the table.
 const REFUSED_OF_TABLES: &[(&str, &str)] = &[

@@ -30,6 +30,19 @@ async fn what_is_passed_over_is_told() {
                 "N 00000 type \"nosuch\" does not exist, skipping\nN 00000 type \"public.b\" does not exist, skipping",
             ),
             ("drop type if exists nosch.nosuch", "N 00000 schema \"nosch\" does not exist, skipping"),
+            (
+                "drop function if exists f(x int, out y text, variadic z text[], \"char\", double precision), nosch.g()",
+                "N 00000 function f(pg_catalog.int4,text[],char,pg_catalog.float8) does not exist, skipping\n\
+                 N 00000 schema \"nosch\" does not exist, skipping",
+            ),
+            ("drop routine if exists public.f(nosuch)", "N 00000 type \"nosuch\" does not exist, skipping"),
+            ("drop aggregate if exists a(*)", "N 00000 aggregate a() does not exist, skipping"),
+            ("drop trigger if exists x on nosuch", "N 00000 relation \"nosuch\" does not exist, skipping"),
+            ("drop rule if exists x on pg_class", "N 00000 rule \"x\" for relation \"pg_class\" does not exist, skipping"),
+            (
+                "drop extension if exists a, \"B\" cascade",
+                "N 00000 extension \"a\" does not exist, skipping\nN 00000 extension \"B\" does not exist, skipping",
+            ),
             ("create table if not exists t (a nosuch)", "N 42P07 relation \"t\" already exists, skipping"),
             ("create table if not exists t as select 1/0", "N 42P07 relation \"t\" already exists, skipping"),
             ("alter type e add value if not exists 'a'", "N 42710 enum label \"a\" already exists, skipping"),

@@ -82,7 +82,9 @@ fn strong_name(expr: &Expr, weak_name: WeakName<'_>) -> Option<String> {
             Some((_, written)) => written.to_owned(),
             None => fold(function.name.0.last()?.as_ident()?),
         },
-        Expr::Nested(expr) | Expr::Collate { expr, .. } | Expr::Cast { expr, .. } => return strong_name(expr, weak_name),
+        Expr::Nested(expr) | Expr::Collate { expr, .. } | Expr::Cast { expr, .. } => {
+            return strong_name(expr, weak_name);
+        }
         Expr::Extract { .. } => "extract".to_owned(),
         Expr::Position { .. } => "position".to_owned(),
         Expr::Substring { shorthand: true, .. } => "substr".to_owned(),
