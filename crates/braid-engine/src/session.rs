@@ -83,7 +83,7 @@ impl Session {
         param_types: &'a [Option<ParameterType>],
     ) -> BoxFuture<'a, Result<Prepared, EngineError>> {
         Box::pin(async move {
-            statement.note_prepared(self.context.reading_to_prepare());
+            self.note_prepared(statement);
             let interrupt = self.interrupt(CancellationToken::new());
             let _preparation = Preparation(&self.context);
             let prepared =

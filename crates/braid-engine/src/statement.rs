@@ -121,8 +121,7 @@ pub(crate) use overriding::Overriding;
 pub(crate) use places::Places;
 use places::character_of;
 pub(crate) use prepare_statement::{InnerStatement, PrepareStatement};
-pub(crate) use prepared_literals::FormerReading;
-use prepared_literals::PreparedLiterals;
+pub(crate) use prepared_literals::{Dependencies, Dependency, FormerReading, PreparedLiterals, ReadLiterals};
 
 pub(crate) use relation_names::RelationNames;
 use returned_settings::check_returned_settings;
@@ -288,6 +287,11 @@ impl Statement {
         if !sound.as_ref().is_some_and(|sound| sound.is_of(def, parameter_types)) {
             *sound = Some(Arc::new(SoundUpdate::new(def, parameter_types)));
         }
+    }
+
+    /// Whether it is parsed.
+    pub(crate) fn is_parsed(&self) -> bool {
+        self.command.is_some()
     }
 
     /// The same statement, parsed.

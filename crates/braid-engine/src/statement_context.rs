@@ -282,12 +282,12 @@ impl StatementContext {
         ReadingSession { zone: state.settings.zone(), now_us: state.instants.transaction_us }
     }
 
-    /// The same of a statement that is prepared.
+    /// The same of a statement that is prepared. Outside of a block it begins the transaction of the message.
     pub fn reading_to_prepare(&self) -> ReadingSession {
-        let state = self.shared.state.lock();
+        let mut state = self.shared.state.lock();
         let is_idle = state.transaction.status() == TransactionStatus::Idle;
-        let now_us = match &state.message {
-            Some(message) if is_idle => message.transaction_us.unwrap_or(message.received_us),
+        let now_us = match &mut state.message {
+            Some(message) if is_idle => *message.transaction_us.get_or_insert(message.received_us),
             None if is_idle => read_clock_us(),
             _ => state.instants.transaction_us,
         };

@@ -23,8 +23,9 @@ use crate::value::Format;
 use crate::value::pg_type::UNKNOWN;
 
 impl Connection {
-    /// Parse.
+    /// Parse, in the transaction of what is executed until Sync.
     pub(crate) async fn on_parse(&mut self, parse: &Parse) -> Result<Reply, Failure> {
+        self.session.begin_message(MessageScope::Message);
         let mut statements = self.parse(&parse.sql)?;
         if statements.len() > 1 {
             return Err(ErrorReport::error("42601", "cannot insert multiple commands into a prepared statement").into());

@@ -13,12 +13,7 @@ const OF_TEXT: &[&str] = &["textanycat", "anytextcat", "quote_literal", "quote_n
 impl Expression {
     /// Whether it gives the same for the same columns, whatever the session and the time.
     pub fn is_immutable(&self) -> bool {
-        self.is_immutable_itself() && !self.any_operand(&mut |operand| !operand.is_immutable())
-    }
-
-    /// Whether it gives the same for the same operands.
-    pub fn is_immutable_itself(&self) -> bool {
-        is_immutable_itself(&self.node)
+        is_immutable_itself(&self.node) && !self.any_operand(&mut |operand| !operand.is_immutable())
     }
 }
 
@@ -69,8 +64,7 @@ fn takes_text(entry: &FunctionEntry) -> bool {
     entry.symbol.is_none() && OF_TEXT.contains(&entry.name)
 }
 
-/// Whether values of a type are shown alike, whatever the session.
-pub fn has_immutable_text(id: TypeId) -> bool {
+fn has_immutable_text(id: TypeId) -> bool {
     let output = pg_catalog().find_type(id).map(|known| pg_catalog().function(known.output));
     output.is_some_and(|output| output.volatility == Volatility::Immutable)
 }

@@ -10,7 +10,7 @@
 //! | [`column_value`] | values of columns from text |
 //! | [`evaluation`] | expressions into values |
 //! | [`row_counts`] | numbers of rows in LIMIT and OFFSET |
-//! | [`immutability`] | expressions that give the same for ever |
+//! | `immutability` | expressions that give the same for ever |
 //! | [`literal_notes`] | literals of times, as a prepared statement keeps them |
 //! | [`expression`] | expressions with their types |
 //! | [`relation`] | queries as trees of relational operators |
@@ -37,7 +37,7 @@ pub mod column_value;
 pub mod evaluation;
 pub mod expression;
 pub mod functions;
-pub mod immutability;
+mod immutability;
 pub mod input;
 pub mod literal_notes;
 pub mod output;

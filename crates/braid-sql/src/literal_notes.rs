@@ -1,15 +1,20 @@
 //! Literals of times, as a prepared statement keeps them.
 //!
 //! PostgreSQL reads the literals of a statement when it is prepared: `'2020-01-01 00:00'` is a moment of the zone of then, `'today'` the day of
-//! then. Who runs the statement in another zone or transaction binds it once in a session that has notes, and puts the noted texts in the
-//! places of the literals.
+//! then. Who runs the statement in another zone or transaction binds it once in a session that has notes, and puts the values of the noted
+//! literals in their places.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use sqlparser::tokenizer::Location;
+
+use crate::SqlError;
 use crate::expression::{Expression, Node};
 use crate::functions::SessionFacts;
-use crate::functions::text_input::text_of_value;
+use crate::functions::text_input::{ReadingSession, text_of_value, value_of_input};
 use crate::pg_catalog::{TypeId, pg_catalog};
+use crate::sql_type::SqlType;
+use crate::values::Value;
 
 /// Types whose texts depend on the zone and the time.
 const TYPES: &[TypeId] = &[TypeId::TIMESTAMPTZ, TypeId::TIMETZ, TypeId::TIMESTAMP, TypeId::DATE, TypeId::TIME];
@@ -22,12 +27,16 @@ pub struct LiteralNotes {
 }
 
 /// A literal of a time.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct LiteralNote {
-    /// Characters of the text before it, from 1 on; `None` if it is not known where it is.
-    pub position: Option<usize>,
-    /// A text of the same value in all zones and at all times.
-    pub text: String,
+    /// Where it begins, or the name of its type before it; `None` if that is not known.
+    pub location: Option<Location>,
+    /// What is between its quotes.
+    pub written: String,
+    /// The type that it is read as.
+    pub id: TypeId,
+    /// What it means.
+    pub value: Value,
 }
 
 impl LiteralNotes {
@@ -36,26 +45,55 @@ impl LiteralNotes {
         Self { text, notes: Mutex::default() }
     }
 
-    /// Those that were read, in the order of their places.
-    pub fn to_sorted(&self) -> Vec<LiteralNote> {
-        let mut notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        notes.sort();
-        notes.dedup();
-        notes
+    /// Those that were read.
+    pub fn to_vec(&self) -> Vec<LiteralNote> {
+        self.notes.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Notes a literal that was read in a text, if it is one of times.
-    pub(crate) fn note(&self, read: &Expression, (text, position): (&str, Option<usize>), session: &dyn SessionFacts) {
-        if *text != *self.text {
-            return;
-        }
+    /// Notes a literal that was read in a text, if it is one of times. `location` is asked for no other.
+    pub(crate) fn note(&self, (text, location): (&str, impl FnOnce() -> Noted), literal: &Value, read: &Expression) {
         let Node::Constant(value) = &read.node else { return };
         let element = pg_catalog().element_of_array(read.sql_type.id).unwrap_or(read.sql_type.id);
-        if value.is_null() || !TYPES.contains(&element) {
+        if value.is_null() || !TYPES.contains(&element) || !self.is_of(text) {
             return;
         }
-        if let Ok(text) = text_of_value(value, read.sql_type, session) {
-            self.notes.lock().unwrap_or_else(PoisonError::into_inner).push(LiteralNote { position, text });
-        }
+        let location = match location() {
+            Noted::OfOtherText => return,
+            Noted::Nowhere => None,
+            Noted::At(location) => Some(location),
+        };
+        let (written, id, value) = (literal.as_text().to_owned(), read.sql_type.id, value.clone());
+        let note = LiteralNote { location, written, id, value };
+        self.notes.lock().unwrap_or_else(PoisonError::into_inner).push(note);
     }
+
+    fn is_of(&self, text: &str) -> bool {
+        // Mostly it is the very text, and nothing is compared.
+        std::ptr::eq(text, &*self.text) || *text == *self.text
+    }
+}
+
+impl LiteralNote {
+    /// Whether a text has this value as a literal of its type.
+    pub fn is_value_of(&self, text: &str, session: &ReadingSession) -> bool {
+        value_of_input(self.id, text, session).is_ok_and(|value| value == self.value)
+    }
+
+    /// A text of the value in all zones and at all times.
+    ///
+    /// # Errors
+    /// Those of the type's output function.
+    pub fn lasting_text(&self, session: &dyn SessionFacts) -> Result<String, SqlError> {
+        text_of_value(&self.value, SqlType::of(self.id), session)
+    }
+}
+
+/// Where a literal that is read stands.
+pub(crate) enum Noted {
+    /// It is part of a stored text, such as a default.
+    OfOtherText,
+    /// That is not known.
+    Nowhere,
+    /// There.
+    At(Location),
 }

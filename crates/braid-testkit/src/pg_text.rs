@@ -18,6 +18,9 @@ use crate::text_forms::{
     array_text, bytea_text, dimension_text, float4_text, float8_text, interval_text, record_text, time_text, uuid_text,
 };
 
+/// What the largest date and timestamp are.
+const INFINITY: &str = "infinity";
+
 /// A value's text; `None` for null.
 pub fn pg_text(column: &dyn Array, row: usize) -> Result<Option<String>, ArrowError> {
     // A column of nothing but nulls has no validity bits to ask.
@@ -47,10 +50,11 @@ pub fn pg_text(column: &dyn Array, row: usize) -> Result<Option<String>, ArrowEr
             record_text(fields.collect::<Result<Vec<_>, _>>()?)
         }
         DataType::List(_) => list_text(column.as_list::<i32>().value(row).as_ref())?,
-        DataType::Date32 => {
-            let days = column.as_primitive::<Date32Type>().value(row);
-            date_text(i64::from(days) * DAY_US).map_err(ArrowError::ComputeError)?
-        }
+        DataType::Date32 => match column.as_primitive::<Date32Type>().value(row) {
+            i32::MAX => INFINITY.to_owned(),
+            i32::MIN => format!("-{INFINITY}"),
+            days => date_text(i64::from(days) * DAY_US).map_err(ArrowError::ComputeError)?,
+        },
         DataType::Time64(TimeUnit::Microsecond) => {
             time_text(column.as_primitive::<Time64MicrosecondType>().value(row).unsigned_abs())
         }
@@ -58,7 +62,11 @@ pub fn pg_text(column: &dyn Array, row: usize) -> Result<Option<String>, ArrowEr
             let target = DataType::Timestamp(TimeUnit::Microsecond, zone.clone());
             let micros = cast(&column.slice(row, 1), &target)?.as_primitive::<TimestampMicrosecondType>().value(0);
             let zone = zone.as_deref().map(str::parse).transpose()?;
-            timestamp_text(micros, zone).map_err(ArrowError::ComputeError)?
+            match micros {
+                i64::MAX => INFINITY.to_owned(),
+                i64::MIN => format!("-{INFINITY}"),
+                micros => timestamp_text(micros, zone).map_err(ArrowError::ComputeError)?,
+            }
         }
         _ => ArrayFormatter::try_new(column, &FormatOptions::new())?.value(row).try_to_string()?,
     };

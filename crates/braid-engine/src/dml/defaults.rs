@@ -6,9 +6,11 @@
 use std::collections::BTreeMap;
 
 use braid_base::ColumnId;
+use braid_sql::syntax::walk::{Rewrite, Tree};
 use braid_storage::{Catalog, ColumnDef, TableDef};
 use sqlparser::ast::Expr;
 use sqlparser::parser::Parser;
+use sqlparser::tokenizer::Span;
 
 use crate::EngineError;
 use crate::bound_parameters::BoundParameters;
@@ -50,10 +52,28 @@ impl DomainDefaults {
         Self(of_domains.filter_map(|column| Some((column.id, default_text(catalog, column)?))).collect())
     }
 
-    /// The syntax of a column's default; `None` if it has none.
+    /// The syntax of a column's default, to stand within a statement; `None` if it has none. Its literals have no places, which would be
+    /// those of another text.
     pub fn syntax(&self, column: &ColumnDef) -> Result<Option<Expr>, EngineError> {
         let text = column.default.as_ref().or_else(|| self.0.get(&column.id));
-        text.map(|text| parsed(text, column)).transpose()
+        let mut syntax = text.map(|text| parsed(text, column)).transpose()?;
+        if let Some(syntax) = &mut syntax {
+            syntax.rewrite(&mut WithoutPlaces);
+        }
+        Ok(syntax)
+    }
+}
+
+/// Takes the places of literals away.
+struct WithoutPlaces;
+
+impl Rewrite for WithoutPlaces {
+    fn leave_expression(&mut self, expression: &mut Expr) {
+        match expression {
+            Expr::Value(value) => value.span = Span::empty(),
+            Expr::TypedString(typed) => typed.value.span = Span::empty(),
+            _ => {}
+        }
     }
 }
 

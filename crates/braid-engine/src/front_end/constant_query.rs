@@ -167,9 +167,15 @@ impl BoundRow {
         let facts = StatementFacts::of(context);
         let evaluation = Evaluation::new(&facts, parameters).with_memory(memory);
         let (mut fields, mut columns) = (Vec::new(), Vec::new());
+        // Values are shown with the settings that the row has made, as `set_config` changes them.
+        let makes_settings = self.columns().any(|(_, expression)| expression.is_volatile());
         on_deep_stack(self.size, || {
-            for (name, expression) in self.columns() {
-                let value = evaluation.value(expression)?;
+            let computed = match makes_settings {
+                true => self.columns().map(|(_, expression)| evaluation.value(expression).map(Some)).collect(),
+                false => Ok(vec![None; self.columns().count()]),
+            };
+            for ((name, expression), computed) in self.columns().zip(computed?) {
+                let value = computed.map_or_else(|| evaluation.value(expression), Ok)?;
                 let mut field = None;
                 columns.push(counted_array_of(value.heap_bytes(), budget, || {
                     let (of_column, column) = column_of(name, &value, expression.sql_type, &facts)?;

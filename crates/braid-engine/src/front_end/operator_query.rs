@@ -468,7 +468,6 @@ fn plan_over(
             values.resize(parameter_types.len().max(values.len()), Some(Value::Null));
         }
         bound.relation.put_parameters(&values);
-        let access = access.and_then(|()| check_settings(&bound));
         let (mut list, mut other_count) = (None, 0);
         if let Some(ReturnedRows { mut query, others }) = returning {
             query.relation.put_parameters(&values);
@@ -476,6 +475,7 @@ fn plan_over(
             bound.outputs.extend(others);
             list = Some(query);
         }
+        let access = access.and_then(|()| check_settings(&bound, list.as_ref()));
         let kept = match constants.literals {
             Literals::InPlace(_) => facts.to_kept().with_names(context),
             Literals::Varying(_) => facts.to_kept(),

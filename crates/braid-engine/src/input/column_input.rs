@@ -132,7 +132,7 @@ impl ColumnInput {
                 ColumnType::Name => fit_name(text),
                 _ => text,
             }),
-            Builder::Date(b) => b.append_value(column_date(text, &self.session)?),
+            Builder::Date(b) => b.append_value(column_date(text, &self.session.surroundings())?),
             Builder::Time(b) => match column_value(text, sql_type_of(self.column_type), &self.session)? {
                 Value::Time(us) => b.append_value(us),
                 other => unreachable!("{other:?} is no time"),
@@ -144,10 +144,14 @@ impl ColumnInput {
                 b.append_value(bytes);
             }
             Builder::Timestamp(b) => b.append_value(match self.column_type {
-                ColumnType::TimestampTz => column_timestamptz(text, &self.session)?,
-                ColumnType::RoundedTimestamp(digits) => rounded_us(column_timestamp(text, &self.session)?, digits),
-                ColumnType::RoundedTimestampTz(digits) => rounded_us(column_timestamptz(text, &self.session)?, digits),
-                _ => column_timestamp(text, &self.session)?,
+                ColumnType::TimestampTz => column_timestamptz(text, &self.session.surroundings())?,
+                ColumnType::RoundedTimestamp(digits) => {
+                    rounded_us(column_timestamp(text, &self.session.surroundings())?, digits)
+                }
+                ColumnType::RoundedTimestampTz(digits) => {
+                    rounded_us(column_timestamptz(text, &self.session.surroundings())?, digits)
+                }
+                _ => column_timestamp(text, &self.session.surroundings())?,
             }),
             Builder::Interval(b) => b.append_value(column_interval(text)?),
             Builder::Bytea(b) => b.append_value(parse_bytea(text)?),

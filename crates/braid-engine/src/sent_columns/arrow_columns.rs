@@ -178,21 +178,16 @@ pub(crate) fn array_of(value: &Value, data_type: &DataType) -> Result<ArrayRef, 
         Value::Uuid(bytes) => {
             Arc::new(FixedSizeBinaryArray::try_from_iter(std::iter::once(bytes)).expect("a uuid has 16 bytes"))
         }
-        Value::Date(days) if !is_infinite(i64::from(*days), i64::from(i32::MIN), i64::from(i32::MAX)) => {
-            Arc::new(Date32Array::from(vec![*days]))
-        }
+        // Infinite times are the largest and the least number, as in columns.
+        Value::Date(days) => Arc::new(Date32Array::from(vec![*days])),
         Value::Time(us) => Arc::new(Time64MicrosecondArray::from(vec![*us])),
-        Value::Timestamp(us) | Value::TimestampTz(us) if !is_infinite(*us, i64::MIN, i64::MAX) => {
+        Value::Timestamp(us) | Value::TimestampTz(us) => {
             Arc::new(TimestampMicrosecondArray::from(vec![*us]).with_data_type(data_type.clone()))
         }
         Value::Interval(interval) => Arc::new(IntervalMonthDayNanoArray::from(vec![in_nanoseconds(*interval)?])),
         Value::Array(array) => list(array, data_type)?,
         _ => return Err(SqlError::unsupported("a result of this value is not supported")),
     })
-}
-
-fn is_infinite(value: i64, minus_infinity: i64, infinity: i64) -> bool {
-    value == minus_infinity || value == infinity
 }
 
 /// With the scale of its type, or its own if the type has none.

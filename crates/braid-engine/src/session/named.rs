@@ -59,7 +59,7 @@ impl Session {
             let error = EngineError::new(SqlState::SyntaxError, "SELECT ... INTO cannot be prepared");
             return Err(error);
         }
-        inner.note_prepared(self.context.reading_to_prepare());
+        self.note_prepared(&inner);
         let declared = self.types_of(&prepare.types)?;
         let prepared = self.prepare_inner(&inner, &declared).await;
         let prepared = prepared.map_err(|error| error.moved_by(characters_before))?;

@@ -17,13 +17,14 @@ use crate::names::fold;
 /// # Errors
 /// 0A000
 pub(super) fn check_returned_settings(statement: &Statement) -> Result<(), EngineError> {
-    let mut parts = Parts { is_refused: returns_what_it_changes(statement) };
-    if !parts.is_refused && SettingCalls::of(statement).changes {
+    let calls = SettingCalls::of(statement);
+    let mut parts = Parts { is_refused: returns_what_is_changed(statement, &calls), calls };
+    if !parts.is_refused && parts.calls.changes {
         statement.walk(&mut parts);
     }
     match parts.is_refused {
         true => Err(EngineError::unsupported(
-            "RETURNING of what may depend on a setting behind set_config is not supported",
+            "RETURNING of what may depend on a setting beside set_config is not supported",
         )),
         false => Ok(()),
     }
@@ -31,6 +32,7 @@ pub(super) fn check_returned_settings(statement: &Statement) -> Result<(), Engin
 
 /// Looks at the parts of a statement.
 struct Parts {
+    calls: SettingCalls,
     is_refused: bool,
 }
 
@@ -39,25 +41,24 @@ impl Walk for Parts {
         if let SetExpr::Insert(part) | SetExpr::Update(part) | SetExpr::Delete(part) | SetExpr::Merge(part) =
             &*query.body
         {
-            self.is_refused |= returns_what_it_changes(part);
+            self.is_refused |= returns_what_is_changed(part, &self.calls);
         }
     }
 }
 
-fn returns_what_it_changes(statement: &Statement) -> bool {
-    let listed = match statement {
+/// Whether a part returns what may depend on a setting that its statement changes.
+fn returns_what_is_changed(part: &Statement, calls: &SettingCalls) -> bool {
+    let listed = match part {
         Statement::Insert(insert) => insert.returning.as_deref(),
         Statement::Update(update) => update.returning.as_deref(),
         Statement::Delete(delete) => delete.returning.as_deref(),
         _ => None,
     };
-    let Some(listed) = listed else { return false };
     let reads = |item: &SelectItem| match item {
         SelectItem::UnnamedExpr(item) | SelectItem::ExprWithAlias { expr: item, .. } => SettingCalls::of(item).reads,
         _ => false,
     };
-    let calls = SettingCalls::of(statement);
-    calls.changes_known || calls.changes && listed.iter().any(reads)
+    listed.is_some_and(|listed| calls.changes_known || calls.changes && listed.iter().any(reads))
 }
 
 /// What a tree calls.
@@ -92,9 +93,17 @@ impl Walk for SettingCalls {
     }
 }
 
-/// Whether the setting that a call changes has a dot in its name.
+/// Settings on which nothing depends but what `current_setting` returns.
+const WITHOUT_EFFECT: &[&str] = &["application_name", "statement_timeout", "lock_timeout", "work_mem"];
+
+/// Whether the setting that a call changes is a user's, with a dot in its name, or one on which no row depends.
 fn is_users(call: &Function) -> bool {
     let FunctionArguments::List(list) = &call.args else { return false };
-    let Some(FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::Value(name)))) = list.args.first() else { return false };
-    name.value.clone().into_string().is_some_and(|name| name.contains('.'))
+    let Some(FunctionArg::Unnamed(FunctionArgExpr::Expr(mut name))) = list.args.first().cloned() else { return false };
+    while let Expr::Cast { expr, .. } | Expr::Nested(expr) = name {
+        name = *expr;
+    }
+    let Expr::Value(name) = name else { return false };
+    let name = name.value.into_string().unwrap_or_default().to_ascii_lowercase();
+    name.contains('.') || WITHOUT_EFFECT.contains(&name.as_str())
 }

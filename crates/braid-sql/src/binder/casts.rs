@@ -70,7 +70,7 @@ impl Binder<'_> {
         if let Some(literal) = operand.unknown_literal() {
             let read = self.read_literal(literal, target).map_err(|error| self.places.mark(error, place))?;
             if let Some(notes) = self.session.literal_notes() {
-                notes.note(&read, (self.places.text(), self.places.position(place)), self.session);
+                notes.note((self.places.text(), || place.of_literal()), literal, &read);
             }
             return Ok(Ok(self.with_modifier(read, target, context)?));
         }

@@ -4,10 +4,11 @@
 //! and finding one takes time in proportion to the text and to the tree.
 
 use sqlparser::ast::{CastKind, DataType, Expr, Ident, Query, Spanned};
-use sqlparser::tokenizer::Location;
+use sqlparser::tokenizer::{Location, Span};
 
 use crate::SqlError;
 use crate::expression::Origin;
+use crate::literal_notes::Noted;
 use crate::syntax::{ROW, last_operand};
 
 /// What begins the syntax of an array.
@@ -59,6 +60,16 @@ impl Place<'_> {
         }
     }
 
+    /// Where a literal at this place begins. Expressions of stored texts are without places.
+    pub fn of_literal(self) -> Noted {
+        let location = match self {
+            Self::At(location) => location,
+            Self::Start(syntax) => syntax.span().start,
+            _ => return Noted::Nowhere,
+        };
+        if location == Span::empty().start { Noted::OfOtherText } else { Noted::At(location) }
+    }
+
     /// Where a name stands.
     pub fn of(name: Option<&Ident>) -> Self {
         name.map_or(Self::Nowhere, |name| Self::At(name.span.start))
@@ -87,11 +98,6 @@ impl<'a> Places<'a> {
             Some(_) => error,
             None => error.at(self.resolve(place)),
         }
-    }
-
-    /// A place as errors have it; `None` if it is unknown.
-    pub fn position(self, place: Place<'_>) -> Option<usize> {
-        self.resolve(place)
     }
 
     /// Whether a word and blanks are before what the parser noted.

@@ -1,5 +1,6 @@
 //! Texts read by the input functions of their types.
 
+use crate::input::datetime_fields::Surroundings;
 use crate::input::time_zones::TimeZone;
 
 use super::strings::results::output;
@@ -51,6 +52,11 @@ impl ReadingSession {
     /// The session in which output is read back: texts with a zone have it in themselves.
     pub fn of_output() -> Self {
         Self { zone: crate::input::datetime::utc(), now_us: 0 }
+    }
+
+    /// The same for the functions that read times.
+    pub fn surroundings(&self) -> Surroundings {
+        Surroundings { zone: self.zone, now_us: self.now_us }
     }
 }
 

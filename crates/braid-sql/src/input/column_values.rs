@@ -9,31 +9,30 @@ use super::datetime_fields::Surroundings;
 use super::datetime_values::{date_of_text, timestamp_of_text, timestamptz_of_text};
 use super::interval_fields::interval_of_text;
 use crate::SqlError;
-use crate::functions::text_input::ReadingSession;
 
 const NS_OF_US: i64 = 1000;
 
 /// A date as days since 1970-01-01. A time after it is read and dropped.
-pub fn column_date(text: &str, session: &ReadingSession) -> Result<i32, SqlError> {
+pub fn column_date(text: &str, surroundings: &Surroundings) -> Result<i32, SqlError> {
     match fast_date(text) {
         Some(days) => Ok(days),
-        None => date_of_text(text, &surroundings(session)),
+        None => date_of_text(text, surroundings),
     }
 }
 
 /// A timestamp without time zone as microseconds since 1970-01-01. A zone after it is read and dropped.
-pub fn column_timestamp(text: &str, session: &ReadingSession) -> Result<i64, SqlError> {
+pub fn column_timestamp(text: &str, surroundings: &Surroundings) -> Result<i64, SqlError> {
     match fast_timestamp(text) {
         Some(us) => Ok(us),
-        None => timestamp_of_text(text, &surroundings(session)),
+        None => timestamp_of_text(text, surroundings),
     }
 }
 
-/// A timestamp with time zone as microseconds since 1970-01-01 UTC; without a zone it is local time of the session.
-pub fn column_timestamptz(text: &str, session: &ReadingSession) -> Result<i64, SqlError> {
-    match fast_timestamptz(text, &session.zone) {
+/// A timestamp with time zone as microseconds since 1970-01-01 UTC; without a zone it is local time of the zone.
+pub fn column_timestamptz(text: &str, surroundings: &Surroundings) -> Result<i64, SqlError> {
+    match fast_timestamptz(text, &surroundings.zone) {
         Some(us) => Ok(us),
-        None => timestamptz_of_text(text, &surroundings(session)),
+        None => timestamptz_of_text(text, surroundings),
     }
 }
 
@@ -46,17 +45,13 @@ pub fn column_interval(text: &str) -> Result<IntervalMonthDayNano, SqlError> {
     }
 }
 
-fn surroundings(session: &ReadingSession) -> Surroundings {
-    Surroundings { zone: session.zone, now_us: session.now_us }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::values::calendar::DAY_US;
 
-    fn utc() -> ReadingSession {
-        ReadingSession::of_output()
+    fn utc() -> Surroundings {
+        Surroundings { zone: crate::input::datetime::utc(), now_us: 0 }
     }
 
     const HOUR_US: i64 = DAY_US / 24;
@@ -111,7 +106,7 @@ mod tests {
 
     #[test]
     fn words_are_read_at_the_time_of_the_session() {
-        let now = ReadingSession { now_us: 100 * DAY_US + HOUR_US, ..utc() };
+        let now = Surroundings { now_us: 100 * DAY_US + HOUR_US, ..utc() };
         for (text, days) in [("today", 100), ("now", 100), ("yesterday", 99), ("tomorrow 12:00", 101)] {
             assert_eq!(column_date(text, &now).unwrap(), days, "{text}");
         }
