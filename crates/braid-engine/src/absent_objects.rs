@@ -1,5 +1,5 @@
-//! DROP of functions, triggers, extensions and other objects of which users have none: with IF EXISTS nothing is dropped, with a notice for
-//! each name, and else there is none. What belongs to the system stays.
+//! DROP of functions, triggers, extensions and other objects that users cannot create. With IF EXISTS it raises a notice for each name, without
+//! it the error of an object that does not exist. Objects of the system cannot be dropped.
 
 use braid_sql::SqlType;
 use braid_sql::binder::type_of_syntax;
@@ -22,7 +22,7 @@ const OWN_EXTENSION: &str = "plpgsql";
 /// The rule of each view.
 const VIEW_RULE: &str = "_RETURN";
 
-/// Drops nothing.
+/// Says that the objects do not exist.
 ///
 /// # Errors
 /// For objects of the system (2BP01, or 0A000), and without IF EXISTS for all others (42883, 42704).

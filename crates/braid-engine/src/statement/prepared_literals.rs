@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use braid_sql::SearchPath;
+use braid_sql::functions::literal_notes::{LiteralNote, LiteralNotes};
 use braid_sql::functions::text_input::ReadingSession;
-use braid_sql::literal_notes::{LiteralNote, LiteralNotes};
 use braid_sql::syntax::walk::{Tree, Walk};
 use braid_storage::{TableDef, ViewDef};
 use parking_lot::Mutex;

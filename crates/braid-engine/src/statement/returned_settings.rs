@@ -93,10 +93,10 @@ impl Walk for SettingCalls {
     }
 }
 
-/// Settings on which nothing depends but what `current_setting` returns.
+/// Settings that only `current_setting` shows.
 const WITHOUT_EFFECT: &[&str] = &["application_name", "statement_timeout", "lock_timeout", "work_mem"];
 
-/// Whether the setting that a call changes is a user's, with a dot in its name, or one on which no row depends.
+/// Whether the setting that a call changes is a user's, with a dot in its name, or one that changes no row.
 fn is_users(call: &Function) -> bool {
     let FunctionArguments::List(list) = &call.args else { return false };
     let Some(FunctionArg::Unnamed(FunctionArgExpr::Expr(mut name))) = list.args.first().cloned() else { return false };

@@ -8,7 +8,7 @@ use sqlparser::tokenizer::{Location, Span};
 
 use crate::SqlError;
 use crate::expression::Origin;
-use crate::literal_notes::Noted;
+use crate::functions::literal_notes::Noted;
 use crate::syntax::{ROW, last_operand};
 
 /// What begins the syntax of an array.

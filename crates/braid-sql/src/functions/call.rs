@@ -7,10 +7,10 @@ use braid_base::enum_types::FIRST_TYPE_OID;
 use braid_base::{DomainType, DomainTypeId};
 
 use crate::input::time_zones::TimeZone;
-use crate::literal_notes::LiteralNotes;
 
 use super::advisory::AdvisoryLocks;
 use super::backends::Backends;
+use super::literal_notes::LiteralNotes;
 use super::numbers::random::SessionRandom;
 use crate::SearchPath;
 use crate::pg_catalog::TypeId;

@@ -27,6 +27,7 @@
 //! | [`sets`] | functions that return rows |
 //! | [`json`] | json, jsonb, jsonpath |
 //! | [`templates`] | formats of `to_char` and its inverses |
+//! | [`literal_notes`] | literals of times, as a prepared statement keeps them |
 //! | [`text_input`] | texts read by the input functions of their types |
 
 pub mod advisory;
@@ -38,6 +39,7 @@ pub mod enums;
 pub mod hashes;
 pub mod in_range;
 pub mod json;
+pub mod literal_notes;
 mod notifying;
 pub mod nulls;
 pub mod numbers;

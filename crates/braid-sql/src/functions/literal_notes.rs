@@ -8,10 +8,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use sqlparser::tokenizer::Location;
 
+use super::SessionFacts;
+use super::text_input::{ReadingSession, text_of_value, value_of_input};
 use crate::SqlError;
-use crate::expression::{Expression, Node};
-use crate::functions::SessionFacts;
-use crate::functions::text_input::{ReadingSession, text_of_value, value_of_input};
 use crate::pg_catalog::{TypeId, pg_catalog};
 use crate::sql_type::SqlType;
 use crate::values::Value;
@@ -50,10 +49,14 @@ impl LiteralNotes {
         self.notes.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Notes a literal that was read in a text, if it is one of times. `location` is asked for no other.
-    pub(crate) fn note(&self, (text, location): (&str, impl FnOnce() -> Noted), literal: &Value, read: &Expression) {
-        let Node::Constant(value) = &read.node else { return };
-        let element = pg_catalog().element_of_array(read.sql_type.id).unwrap_or(read.sql_type.id);
+    /// Notes a literal that was read in a text as a value of a type, if it is one of times. `location` is asked for no other.
+    pub(crate) fn note(
+        &self,
+        (text, location): (&str, impl FnOnce() -> Noted),
+        literal: &Value,
+        (value, id): (&Value, TypeId),
+    ) {
+        let element = pg_catalog().element_of_array(id).unwrap_or(id);
         if value.is_null() || !TYPES.contains(&element) || !self.is_of(text) {
             return;
         }
@@ -62,7 +65,7 @@ impl LiteralNotes {
             Noted::Nowhere => None,
             Noted::At(location) => Some(location),
         };
-        let (written, id, value) = (literal.as_text().to_owned(), read.sql_type.id, value.clone());
+        let (written, value) = (literal.as_text().to_owned(), value.clone());
         let note = LiteralNote { location, written, id, value };
         self.notes.lock().unwrap_or_else(PoisonError::into_inner).push(note);
     }
