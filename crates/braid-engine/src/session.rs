@@ -119,7 +119,7 @@ impl Session {
             return Ok(known);
         }
         let statement = &statement.parsed()?;
-        let (prepared, tables) = self.describe(statement, declared).await?;
+        let (prepared, tables) = Box::pin(self.describe(statement, declared)).await?;
         if let (Some(scanned), Some(tables)) = (statement.scanned(), tables) {
             recall::keep_description(context, scanned, declared, tables, &prepared);
         }
@@ -140,7 +140,7 @@ impl Session {
             let Described { prepared, tables } = front_end::describe(context, statement, declared).await?;
             return Ok((prepared, Some(tables)));
         }
-        Ok((self.describe_other(statement, declared).await?, None))
+        Ok((Box::pin(self.describe_other(statement, declared)).await?, None))
     }
 
     /// The same of all but plain queries.
@@ -255,7 +255,7 @@ impl Session {
         let mut attempts = self.context.attempts(statement.kind());
         loop {
             attempts.begin();
-            let outcome = match self.with_prepared_literals(statement, params).await {
+            let outcome = match Box::pin(self.with_prepared_literals(statement, params)).await {
                 Ok(statement) => self.dispatch_once(&statement, params, interrupt).await,
                 Err(error) => Err(error),
             };

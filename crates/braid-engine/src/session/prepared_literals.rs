@@ -52,7 +52,8 @@ impl Session {
                     let former = Arc::new(FormerReading { session, notes });
                     let reader = Self { context: self.context.with_former_reading(former.clone()) };
                     let declared: Vec<_> = params.types().iter().map(|known| Some(ParameterType::of(*known))).collect();
-                    reader.describe(&parsed, &declared).await?;
+                    // Rare, and large: on the heap it takes no stack of those that need nothing of it.
+                    Box::pin(reader.describe(&parsed, &declared)).await?;
                     literals.note(session, former.notes.to_vec());
                 }
             }
