@@ -141,7 +141,6 @@ EXPECTED = {
 # Those of which it is not so, and why.
 WRONG = {
     "depends/pg/#/dependents.sql [pg_class paid]": "no dependency of the view's type",
-    "depends/pg/#/role_dependencies.sql [pg_class customer]": "pg_shdepend is empty",
 }
 
 # The files of a directory that change something, or that are parts of other templates or of SQL that is shown, not run.

@@ -16,7 +16,7 @@ use crate::server_facts::ServerFacts;
 use crate::stored_values::ACLITEM;
 
 /// An id of a row of `pg_default_acl` is this and its place among them.
-const FIRST_DEFAULT_ACL_ID: u32 = 16_384;
+pub(super) const FIRST_DEFAULT_ACL_ID: u32 = 16_384;
 
 /// The owner and the list of an object, in columns of these names.
 pub(super) fn put_owner(

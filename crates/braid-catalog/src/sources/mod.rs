@@ -15,6 +15,7 @@
 //! | [`initial_privileges`] | `pg_init_privs` |
 //! | [`roles`] | `pg_authid`, `pg_database` |
 //! | [`access`] | `pg_auth_members`, `pg_db_role_setting`, `pg_default_acl`; owners and privileges in the rows of objects |
+//! | [`shared_dependencies`] | `pg_shdepend` |
 //! | [`settings`] | `pg_settings` |
 //! | [`cursors`], [`locks`] | `pg_cursors`, `pg_locks` |
 //! | [`prepared_statements`] | `pg_prepared_statements` |
@@ -36,6 +37,7 @@ mod schemas;
 pub(crate) mod sequences;
 mod sessions;
 mod settings;
+mod shared_dependencies;
 mod tables;
 mod types;
 mod views;
@@ -83,6 +85,7 @@ pub(crate) fn rows(relation: &str, catalog: &Catalog, facts: &dyn ServerFacts) -
         "pg_cursors" => cursors::cursors(facts),
         "pg_locks" => locks::locks(facts),
         "pg_prepared_statements" => prepared_statements::prepared_statements(facts),
+        "pg_shdepend" => shared_dependencies::shared_dependencies(catalog),
         "pg_settings" => settings::settings(facts),
         "pg_stat_activity" => sessions::sessions(facts),
         "pg_stat_gssapi" => sessions::gssapi(facts),
