@@ -122,7 +122,6 @@ pub(crate) use places::Places;
 use places::character_of;
 pub(crate) use prepare_statement::{InnerStatement, PrepareStatement};
 pub(crate) use prepared_literals::{Dependencies, Dependency, FormerReading, PreparedLiterals, ReadLiterals};
-
 pub(crate) use relation_names::RelationNames;
 use returned_settings::check_returned_settings;
 pub(crate) use role_names::RoleName;
