@@ -2,7 +2,7 @@
 //!
 //! RETURNING is planned before the rows are changed, with the settings as they are then. PostgreSQL computes it for each row, behind the
 //! `set_config` of its values. A statement that returns what may depend on the setting is refused: `current_setting` behind a change of any
-//! setting, and anything behind a change of one of Braid's, which has no dot in its name.
+//! setting, and anything behind a change of the zone, the search path or the role.
 
 use braid_sql::syntax::walk::{Tree, Walk};
 use sqlparser::ast::{
@@ -66,7 +66,7 @@ fn returns_what_is_changed(part: &Statement, calls: &SettingCalls) -> bool {
 struct SettingCalls {
     /// `set_config`
     changes: bool,
-    /// The same of a setting that may be one of Braid's.
+    /// The same of a setting on which rows may depend.
     changes_known: bool,
     /// `current_setting`
     reads: bool,
@@ -85,7 +85,7 @@ impl Walk for SettingCalls {
         let Expr::Function(function) = expression else { return };
         match function.name.0.last().and_then(|part| part.as_ident()).map(fold).as_deref() {
             Some("set_config") => {
-                (self.changes, self.changes_known) = (true, self.changes_known || !is_users(function))
+                (self.changes, self.changes_known) = (true, self.changes_known || !is_shown_only(function))
             }
             Some("current_setting") => self.reads = true,
             _ => {}
@@ -93,17 +93,16 @@ impl Walk for SettingCalls {
     }
 }
 
-/// Settings that only `current_setting` shows.
-const WITHOUT_EFFECT: &[&str] = &["application_name", "statement_timeout", "lock_timeout", "work_mem"];
+/// Settings of which rows may depend otherwise than by `current_setting`.
+const OF_ROWS: &[&str] = &["timezone", "search_path", "role", "session_authorization"];
 
-/// Whether the setting that a call changes is a user's, with a dot in its name, or one that changes no row.
-fn is_users(call: &Function) -> bool {
+/// Whether only `current_setting` shows the setting that a call changes.
+fn is_shown_only(call: &Function) -> bool {
     let FunctionArguments::List(list) = &call.args else { return false };
     let Some(FunctionArg::Unnamed(FunctionArgExpr::Expr(mut name))) = list.args.first().cloned() else { return false };
     while let Expr::Cast { expr, .. } | Expr::Nested(expr) = name {
         name = *expr;
     }
     let Expr::Value(name) = name else { return false };
-    let name = name.value.into_string().unwrap_or_default().to_ascii_lowercase();
-    name.contains('.') || WITHOUT_EFFECT.contains(&name.as_str())
+    name.value.into_string().is_some_and(|name| !OF_ROWS.contains(&name.to_ascii_lowercase().as_str()))
 }
