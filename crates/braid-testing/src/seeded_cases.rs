@@ -1,7 +1,9 @@
 //! Cases of random tests. A case is a number, the seed of all that is random in it.
 //!
-//! A test has a range of seeds of its own, so that it runs the same cases every day. `BRAID_TEST_SEED=17` runs case 17
-//! alone, `BRAID_TEST_SEED=0..100000` looks further. A case that fails prints the line that runs it again:
+//! A test has a range of seeds of its own, so that it runs the same cases every day. Where the cases of a range take minutes, it has
+//! two: a part of the range, which every commit runs, and the whole, which `.ci/nightly` runs with `BRAID_TEST_NIGHTLY=1`.
+//! `BRAID_TEST_SEED=17` runs case 17 alone, `BRAID_TEST_SEED=0..100000` looks further. A case that fails prints the line that runs
+//! it again:
 //!
 //! ```text
 //! replay: BRAID_TEST_SEED=17 cargo test -p braid-exec sort::tests::sorted -- --exact --include-ignored
@@ -13,6 +15,9 @@ use braid_base::SeededRandom;
 
 /// The variable with the seed, or the range of seeds, that random tests run instead of their own.
 pub const SEED_VARIABLE: &str = "BRAID_TEST_SEED";
+
+/// The variable that makes tests run the whole of a range of which every commit runs a part.
+pub const NIGHTLY_VARIABLE: &str = "BRAID_TEST_NIGHTLY";
 
 /// What `cargo test` calls a test.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,6 +81,13 @@ impl Cases {
         Self { is_replay: chosen.is_some(), seeds: chosen.unwrap_or(own), test }
     }
 
+    /// As [`Cases::new`], of the seeds before `quick_end`, or before `nightly_end` if [`NIGHTLY_VARIABLE`] is set.
+    pub fn quick_or_nightly(quick_end: u64, nightly_end: u64, test: TestName) -> Self {
+        assert!(quick_end < nightly_end, "every commit runs a part: {quick_end} of {nightly_end}");
+        let is_nightly = std::env::var(NIGHTLY_VARIABLE).is_ok_and(|value| value == "1");
+        Self::new(0..if is_nightly { nightly_end } else { quick_end }, test)
+    }
+
     /// Whether [`SEED_VARIABLE`] chose the cases: what holds of all of a test's own cases together need not hold of these.
     pub fn is_replay(&self) -> bool {
         self.is_replay
@@ -109,9 +121,15 @@ fn seeds(text: &str) -> Option<Range<u64>> {
     }
 }
 
-/// The cases of the test in which this is written, for a range of seeds: `for case in cases!(0..500) { … }`.
+/// The cases of the test in which this is written, for a range of seeds: `for case in cases!(0..500) { … }`. With
+/// `cases!(500, nightly 6_000)` every commit runs the first 500 of 6000.
 #[macro_export]
 macro_rules! cases {
+    ($quick_end:literal, nightly $nightly_end:literal) => {{
+        fn inner() {}
+        let test = $crate::TestName::of(env!("CARGO_PKG_NAME"), std::any::type_name_of_val(&inner));
+        $crate::Cases::quick_or_nightly($quick_end, $nightly_end, test)
+    }};
     ($seeds:expr) => {{
         fn inner() {}
         let test = $crate::TestName::of(env!("CARGO_PKG_NAME"), std::any::type_name_of_val(&inner));
@@ -124,6 +142,14 @@ mod tests {
     use std::panic::catch_unwind;
 
     use super::*;
+
+    #[test]
+    fn every_commit_runs_a_part_of_the_night_s_cases() {
+        let count = cases!(5, nightly 50).count();
+        let is_nightly = std::env::var(NIGHTLY_VARIABLE).is_ok_and(|value| value == "1");
+        let is_chosen = std::env::var(SEED_VARIABLE).is_ok();
+        assert!(is_chosen || count == if is_nightly { 50 } else { 5 }, "{count}");
+    }
 
     #[test]
     fn a_test_is_called_as_cargo_calls_it() {

@@ -6,6 +6,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use braid_base::ByteSize;
 use braid_engine::{Config, Database};
@@ -22,6 +23,9 @@ use crate::workloads::tpcds::TpcdsTable;
 use crate::workloads::tpch::TpchTable;
 use crate::workloads::workload::AddedTable;
 use crate::{BenchError, BenchOptions};
+
+/// How long a directory is waited for that an earlier benchmark of this process still holds.
+const RELEASE_WAIT_MAX: Duration = Duration::from_secs(60);
 
 /// `ROOT/tpch-SCALE`.
 pub fn database_directory(root: &Path, scale: f64) -> PathBuf {
@@ -48,9 +52,24 @@ async fn open<T: GeneratedTable>(
     if let Some(buffer) = options.buffer.or(buffer) {
         config.buffer = buffer;
     }
-    let database = Database::open(config).await?;
+    let database = open_when_released(config).await?;
     ensure::<T>(&database, options.scale, Progress::Bar).await?;
     Ok(database)
+}
+
+/// Opens a database. What an earlier benchmark of this process has left to end in the background may hold the directory for a
+/// moment.
+async fn open_when_released(config: Config) -> Result<Arc<Database>, BenchError> {
+    let held_here = format!("in use by process {}", std::process::id());
+    let since = Instant::now();
+    loop {
+        match Database::open(config.clone()).await {
+            Err(error) if error.message().contains(&held_here) && since.elapsed() < RELEASE_WAIT_MAX => {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+            opened => return Ok(opened?),
+        }
+    }
 }
 
 /// Makes the missing ones of a workload's added tables. Each table is one commit.

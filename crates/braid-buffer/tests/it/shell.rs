@@ -7,11 +7,10 @@ use std::time::Duration;
 use braid_base::ManualClock;
 use braid_buffer::{BufferError, BufferManager, CooperativeScanHandle, ScanPolicy};
 use braid_io::{Device, Fault, ReadLatency};
+use braid_testing::{PATIENCE, PAUSE, Wait, eventually};
 use tokio::time::timeout;
 
 use super::fixture::{CHUNK_ROWS, Fixture, verify};
-
-const SOON: Duration = Duration::from_secs(60);
 
 /// Takes chunks until none is left; returns their indices.
 async fn consume(scan: CooperativeScanHandle, columns: Vec<u16>) -> Vec<usize> {
@@ -31,21 +30,22 @@ async fn run(scan: CooperativeScanHandle, columns: &[u16], consumers: usize) -> 
     drop(scan);
     let mut chunks = Vec::new();
     for task in tasks {
-        chunks.extend(timeout(SOON, task).await.expect("the scan ends").unwrap());
+        chunks.extend(timeout(PATIENCE, task).await.expect("the scan ends").unwrap());
     }
     chunks
 }
 
 /// Waits until the buffer is at rest: nothing under way, nothing pinned, no scan registered.
 async fn rest(buffer: &Arc<BufferManager>) {
-    for _ in 0..10_000 {
+    let wait = Wait::new("the buffer to be at rest");
+    loop {
         let stats = buffer.stats();
         if (stats.scans, stats.loads_in_flight, stats.pinned_bytes) == (0, 0, 0) {
             return;
         }
-        tokio::time::sleep(Duration::from_millis(1)).await;
+        wait.check(|| format!("{stats:?}"));
+        tokio::time::sleep(PAUSE).await;
     }
-    panic!("not at rest: {:?}", buffer.stats());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -182,9 +182,7 @@ async fn dropping_a_waiting_call_loses_no_chunk() {
     // read has ended.
     let mut call = Box::pin(scan.next());
     assert!(futures::poll!(call.as_mut()).is_pending() || buffer.stats().chunks_delivered == 1);
-    while buffer.stats().chunks_delivered == 0 {
-        tokio::time::sleep(Duration::from_millis(1)).await;
-    }
+    eventually("the chunk to be delivered", || buffer.stats().chunks_delivered > 0).await;
     drop(call);
     assert_eq!(buffer.stats().pinned_bytes, 0, "the chunk was given back");
     let mut chunks = consume(scan, vec![0]).await;
@@ -214,7 +212,7 @@ async fn calls_dropped_at_random_moments_lose_no_chunk() {
         let tasks = [tokio::spawn(consumer(50)), tokio::spawn(consumer(300)), tokio::spawn(consumer(100_000))];
         let mut chunks = Vec::new();
         for task in tasks {
-            chunks.extend(timeout(SOON, task).await.unwrap().unwrap());
+            chunks.extend(timeout(PATIENCE, task).await.unwrap().unwrap());
         }
         // A chunk given back after the others had been told that nothing is left is still the scan's.
         chunks.extend(consume(scan, vec![0, 2]).await);
@@ -281,10 +279,9 @@ async fn a_client_that_stops_reading_does_not_stop_the_others() {
     assert_eq!(first.chunk, 0, "what is there comes first");
     drop(first);
     let waiting = tokio::spawn(consume(running, vec![0]));
-    tokio::time::sleep(Duration::from_millis(50)).await;
-    assert_eq!(buffer.stats().waiting_scans, 1, "no room");
+    eventually("the scan to wait for room", || buffer.stats().waiting_scans == 1).await;
     clock.advance(10_000_000);
-    assert_eq!(timeout(SOON, waiting).await.unwrap().unwrap().len(), CHUNK_ROWS.len() - 1);
+    assert_eq!(timeout(PATIENCE, waiting).await.unwrap().unwrap().len(), CHUNK_ROWS.len() - 1);
     verify(&held, &[0]);
     let stats = buffer.stats();
     assert!(stats.lent_bytes > 0 && stats.used_bytes <= capacity);

@@ -1,8 +1,7 @@
 //! Advisory locks between sessions.
 
-use std::time::Duration;
-
 use crate::test_db::{SOON, TestDb, answer_of, begun_to_wait, run, waits};
+use braid_testing::in_time;
 
 #[tokio::test]
 async fn a_lock_is_waited_for_until_it_is_given_back() {
@@ -67,7 +66,7 @@ async fn circles_of_advisory_locks_and_locks_of_rows_and_keys_are_found() {
             run(&bob, &format!("begin;; {second}")).await.unwrap();
             let waiting = begun_to_wait(&db, &alice, second).await;
             // The one whose wait closes the circle fails, and gives back what it has locked.
-            let closing = tokio::time::timeout(Duration::from_secs(30), run(&bob, first)).await.unwrap();
+            let closing = in_time("the end of a circle of waits", run(&bob, first)).await;
             assert_eq!(closing.unwrap_err().sqlstate(), "40P01", "{first}; {second}");
             run(&bob, "rollback").await.unwrap();
             answer_of(waiting).await.unwrap();
@@ -93,7 +92,7 @@ async fn a_circle_goes_through_sessions_that_have_changed_nothing() {
     run(&carol, "select pg_advisory_lock(2)").await.unwrap();
     let first = begun_to_wait(&db, &alice, "select pg_advisory_lock(1)").await;
     let second = begun_to_wait(&db, &bob, "select pg_advisory_lock(2)").await;
-    let closing = tokio::time::timeout(Duration::from_secs(30), run(&carol, "delete from t")).await.unwrap();
+    let closing = in_time("the end of a circle of waits", run(&carol, "delete from t")).await;
     assert_eq!(closing.unwrap_err().sqlstate(), "40P01");
     run(&carol, "select pg_advisory_unlock_all()").await.unwrap();
     answer_of(second).await.unwrap();

@@ -6,15 +6,12 @@ use std::time::Duration;
 
 use braid_base::Random;
 use braid_engine::{EngineError, Outcome, RowBatches, Session, SharingFigures};
-use braid_testing::cases;
+use braid_testing::{cases, eventually, in_time};
 use futures::StreamExt;
 use futures::future::join_all;
 use tokio_util::sync::CancellationToken;
 
 use crate::test_db::{TestDb, run};
-
-/// No test waits longer for anything: far more than a query takes on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(600);
 
 async fn database() -> TestDb {
     let db = TestDb::new().await;
@@ -31,10 +28,8 @@ fn session(db: &TestDb, sharing: &str) -> Session {
 
 /// Rows as text, or SQLSTATE and message.
 async fn answer(session: &Session, sql: &str) -> Result<String, String> {
-    let answer = tokio::time::timeout(PATIENCE, run(session, sql)).await;
-    answer
-        .unwrap_or_else(|_| panic!("{sql} has no answer"))
-        .map_err(|error| format!("{} {}", error.sqlstate(), error.message()))
+    let answer = in_time(format!("the answer of {sql}"), run(session, sql)).await;
+    answer.map_err(|error| format!("{} {}", error.sqlstate(), error.message()))
 }
 
 /// A query that runs for a while if `n` is 100.
@@ -60,17 +55,9 @@ fn executions(figures: SharingFigures) -> u64 {
     figures.single_passes + figures.shared_passes
 }
 
-async fn until(what: &str, is_true: impl Fn() -> bool) {
-    let started = std::time::Instant::now();
-    while !is_true() {
-        assert!(started.elapsed() < PATIENCE, "it never came true that {what}");
-        tokio::time::sleep(Duration::from_millis(1)).await;
-    }
-}
-
 async fn until_nothing_is_left(db: &TestDb) {
     let database = &db.database;
-    until("nothing is left", || {
+    eventually("nothing is left", || {
         let figures = database.sharing_figures();
         (figures.waiting, figures.running, database.memory().used().0) == (0, 0, 0)
     })
@@ -81,8 +68,8 @@ async fn until_nothing_is_left(db: &TestDb) {
 /// The rows of a query, to be read.
 async fn start(session: &Session, sql: &str) -> Result<RowBatches, EngineError> {
     let statement = session.parse(sql).unwrap().remove(0);
-    let outcome = tokio::time::timeout(PATIENCE, session.execute(&statement, vec![], CancellationToken::new())).await;
-    match outcome.unwrap_or_else(|_| panic!("{sql} has no answer"))? {
+    let executed = session.execute(&statement, vec![], CancellationToken::new());
+    match in_time(format!("the first rows of {sql}"), executed).await? {
         Outcome::Rows { stream, .. } => Ok(stream),
         outcome => panic!("{outcome:?}"),
     }
@@ -91,7 +78,7 @@ async fn start(session: &Session, sql: &str) -> Result<RowBatches, EngineError> 
 /// Reads rows to their end, and counts them.
 async fn count_rows(mut rows: RowBatches) -> usize {
     let mut count = 0;
-    while let Some(batch) = tokio::time::timeout(PATIENCE, rows.next()).await.unwrap() {
+    while let Some(batch) = in_time("the next rows", rows.next()).await {
         count += batch.unwrap().num_rows();
     }
     count
@@ -129,10 +116,10 @@ async fn queries_are_attached_one_by_one_and_shown() {
             tokio::spawn(async move { answer(&client, &sql).await.unwrap() })
         };
         let mut asked = vec![ask(long(100))];
-        until("it runs", || db.database.sharing_figures().running == 1).await;
+        eventually("it runs", || db.database.sharing_figures().running == 1).await;
         for count in 1..5 {
             asked.push(ask(long(100)));
-            until("it is attached", || db.database.sharing_figures().attached_queries == attached + count).await;
+            eventually("it is attached", || db.database.sharing_figures().attached_queries == attached + count).await;
         }
         let seen = "select state, count(*), min(waited_ms), max(waited_ms) < 1000 from braid_queries group by state";
         let seen = answer(&session(&db, "auto"), seen).await.unwrap();
@@ -157,14 +144,14 @@ async fn a_query_sees_what_was_written_before_it() {
     let (first, second) = (session(&db, "auto"), session(&db, "auto"));
     let before = answer(&off, &long(100)).await.unwrap();
     let slow = tokio::spawn(async move { answer(&first, &long(100)).await.unwrap() });
-    until("it runs", || db.database.sharing_figures().running == 1).await;
+    eventually("it runs", || db.database.sharing_figures().running == 1).await;
     // Another table does not matter.
     run(&second, "insert into other values (1)").await.unwrap();
     let attached = tokio::spawn({
         let client = session(&db, "auto");
         async move { answer(&client, &long(100)).await.unwrap() }
     });
-    until("it is attached", || db.database.sharing_figures().attached_queries == 1).await;
+    eventually("it is attached", || db.database.sharing_figures().attached_queries == 1).await;
     run(&second, "insert into facts values (1, 1)").await.unwrap();
     let (sql, third) = (long(100), session(&db, "auto"));
     let (own, others) = futures::join!(answer(&second, &sql), answer(&third, &sql));
@@ -190,13 +177,13 @@ async fn a_block_reads_its_snapshot_whoever_runs() {
         tokio::spawn(async move { answer(&client, &long(100)).await.unwrap() })
     };
     let running = ask();
-    until("it runs", || db.database.sharing_figures().running == 1).await;
+    eventually("it runs", || db.database.sharing_figures().running == 1).await;
     assert_eq!(answer(&same, &long(100)).await.unwrap(), before);
     assert_eq!(db.database.sharing_figures().attached_queries, 1);
     assert_eq!(running.await.unwrap(), before);
     db.run("insert into facts values (1, 1)").await;
     let running = ask();
-    until("it runs", || db.database.sharing_figures().running == 1).await;
+    eventually("it runs", || db.database.sharing_figures().running == 1).await;
     assert_eq!(answer(&older, &long(100)).await.unwrap(), before);
     assert_ne!(running.await.unwrap(), before);
     assert_eq!(db.database.sharing_figures().attached_queries, 1);
@@ -215,15 +202,15 @@ async fn a_run_goes_on_without_its_first_query_and_ends_with_its_last() {
             tokio::spawn(async move { answer(&client, &long(100)).await.unwrap() })
         };
         let first = ask();
-        until("it runs", || db.database.sharing_figures().running == 1).await;
+        eventually("it runs", || db.database.sharing_figures().running == 1).await;
         let second = ask();
         let attached =
             |count| move |figures: SharingFigures| figures.attached_queries == before.attached_queries + count;
-        until("it is attached", || attached(1)(db.database.sharing_figures())).await;
+        eventually("it is attached", || attached(1)(db.database.sharing_figures())).await;
         first.abort();
         assert_eq!(second.await.unwrap(), expected, "{mode}");
         let asked = [ask(), ask(), ask()];
-        until("they are attached", || attached(3)(db.database.sharing_figures())).await;
+        eventually("they are attached", || attached(3)(db.database.sharing_figures())).await;
         asked.iter().for_each(|query| query.abort());
         until_nothing_is_left(&db).await;
         assert_eq!(executions(db.database.sharing_figures()) - executions(before), 2, "{mode}");
@@ -343,7 +330,7 @@ async fn answers_are_those_alone_under_arrivals_departures_and_writes() {
                 found
             }
         });
-        let answers = tokio::time::timeout(2 * PATIENCE, join_all(asked)).await.unwrap();
+        let answers = in_time("the answers of all clients", join_all(asked)).await;
         for (found, text) in answers.into_iter().flatten() {
             if !expected.contains_key(&text) {
                 expected.insert(text.clone(), answer(&alone, &text).await);

@@ -1,8 +1,7 @@
 //! What sessions see of others, and do to them: `pg_stat_activity`, `pg_locks`, `pg_blocking_pids`, `pg_cancel_backend`.
 
-use std::time::Duration;
-
 use braid_engine::Session;
+use braid_testing::in_time;
 
 use crate::test_db::{TestDb, answer_of, begun_to_wait, run};
 
@@ -100,7 +99,7 @@ async fn sessions_cancel_and_end_others() {
     assert_eq!(asked(&carol, &format!("select pg_terminate_backend({})", bob.id())).await, "true");
     answer_of(waiting).await.unwrap_err();
     assert!(bob.is_terminated());
-    tokio::time::timeout(Duration::from_secs(5), bob.terminated()).await.unwrap();
+    in_time("the end of a session", bob.terminated()).await;
     assert_eq!(run(&bob, "select 1").await.unwrap_err().sqlstate(), "57P01");
     assert_eq!(asked(&carol, "select 1").await, "1");
 

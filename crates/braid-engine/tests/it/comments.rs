@@ -1,6 +1,6 @@
 //! Comments: after a restart, in transactions beside each other, and with temporary tables.
 
-use std::time::Duration;
+use braid_testing::{PAUSE, Wait};
 
 use crate::test_db::{TestDb, run};
 
@@ -70,13 +70,11 @@ async fn comments_on_temporary_tables_go_with_their_session() {
     run(&other, "create temp table fleeting (a int) on commit drop").await.unwrap();
     assert_eq!(run(&other, ALL).await.unwrap(), "own|0|own\nown|1|a\nt|0|lasting");
     drop(other);
-    for _ in 0..100 {
-        if db.run(ALL).await == "t|0|lasting" {
-            break;
-        }
-        tokio::time::sleep(Duration::from_millis(20)).await;
+    let wait = Wait::new("the comments on temporary tables to be gone");
+    while db.run(ALL).await != "t|0|lasting" {
+        wait.check(String::new);
+        tokio::time::sleep(PAUSE).await;
     }
-    assert_eq!(db.run(ALL).await, "t|0|lasting");
     db.run("create temp table own (a int);; comment on table own is 'own'").await;
     let db = db.reopened().await;
     assert_eq!(db.run(ALL).await, "t|0|lasting");

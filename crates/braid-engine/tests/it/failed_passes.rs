@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use braid_base::{ByteSize, Random};
 use braid_engine::{Database, Session};
-use braid_testing::cases;
+use braid_testing::{PAUSE, Wait, cases};
 use futures::future::join_all;
 
 use crate::test_db::{TestDb, config, run};
@@ -78,14 +78,15 @@ async fn most_running<T>(db: &TestDb, asked: impl Future<Output = T>) -> (T, usi
 }
 
 async fn assert_nothing_left(db: &TestDb) {
-    for _ in 0..500 {
-        let figures = db.database.sharing_figures();
-        if (figures.waiting, figures.running) == (0, 0) && db.database.memory().used().0 == 0 {
+    let wait = Wait::new("passes to end and to hold nothing");
+    loop {
+        let (figures, memory) = (db.database.sharing_figures(), db.database.memory().used());
+        if (figures.waiting, figures.running, memory.0) == (0, 0, 0) {
             return;
         }
-        tokio::time::sleep(Duration::from_millis(10)).await;
+        wait.check(|| format!("{figures:?}, {memory}"));
+        tokio::time::sleep(PAUSE).await;
     }
-    panic!("{:?}, {} bytes", db.database.sharing_figures(), db.database.memory().used());
 }
 
 async fn failed_passes(db: &TestDb) -> usize {

@@ -1,6 +1,7 @@
 //! VACUUM, ANALYZE, CHECKPOINT and LOCK TABLE: where they may stand, and what the client is told.
 
 use crate::test_db::{TestDb, begun_to_wait, run};
+use braid_testing::eventually;
 
 #[tokio::test]
 async fn the_client_is_told_of_what_is_no_table() {
@@ -47,11 +48,7 @@ fn disk_bytes(db: &TestDb) -> u64 {
 
 /// Waits until the data files have at most so many bytes: readers let go of them soon after their ends.
 async fn within_bytes(db: &TestDb, bytes_max: u64) {
-    let since = std::time::Instant::now();
-    while disk_bytes(db) > bytes_max {
-        assert!(since.elapsed() < std::time::Duration::from_secs(20), "{} of {bytes_max} bytes", disk_bytes(db));
-        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
-    }
+    eventually(format!("at most {bytes_max} bytes of data files"), || disk_bytes(db) <= bytes_max).await;
 }
 
 async fn filled(rows: u32) -> TestDb {

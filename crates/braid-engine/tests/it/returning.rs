@@ -4,7 +4,7 @@ use braid_engine::Outcome;
 use futures::StreamExt;
 use tokio_util::sync::CancellationToken;
 
-use crate::test_db::{TestDb, parameter_types, run};
+use crate::test_db::{TestDb, begun_to_wait, parameter_types};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_statement_that_begins_anew_returns_each_row_once_as_it_is_then() {
@@ -16,12 +16,7 @@ async fn a_statement_that_begins_anew_returns_each_row_once_as_it_is_then() {
         ("delete from t where a < 9 returning a, b", "1|10\n2|12\n3|10"),
     ] {
         db.run("begin;; update t set b = b + 1 where a = 2").await;
-        let waiting = tokio::spawn({
-            let bob = bob.clone();
-            async move { run(&bob, change).await }
-        });
-        tokio::time::sleep(std::time::Duration::from_millis(30)).await;
-        assert!(!waiting.is_finished());
+        let waiting = begun_to_wait(&db, &bob, change).await;
         db.run("commit").await;
         let returned = waiting.await.unwrap().unwrap();
         let mut lines: Vec<&str> = returned.lines().collect();
@@ -112,12 +107,7 @@ async fn parts_of_a_statement_begin_anew_together() {
             db.run("delete from t where a <> 2").await;
         }
         db.run("begin;; update t set b = b + 5 where a = 2").await;
-        let waiting = tokio::spawn({
-            let bob = bob.clone();
-            async move { run(&bob, change).await }
-        });
-        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
-        assert!(!waiting.is_finished(), "{change}");
+        let waiting = begun_to_wait(&db, &bob, change).await;
         db.run("commit").await;
         assert_eq!(waiting.await.unwrap().unwrap(), answer);
         db.check(&[("select a, b from t order by a", rows), ("select a, b from log order by a", logged)]).await;

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
 use braid_engine::{Database, Session};
+use braid_testing::{PAUSE, Wait};
 
 use crate::test_db::{TestDb, config, run, run_one, value};
 
@@ -244,11 +244,12 @@ async fn literals_that_name_relations_are_read_by_each_session() {
 
 /// Opens a database whose sessions may still be dropping their temporary tables.
 async fn open_again(dir: &Path) -> Arc<Database> {
-    for _ in 0..2000 {
+    let wait = Wait::new("the data directory to be released");
+    loop {
         match Database::open(config(dir)).await {
-            Err(error) if error.sqlstate() == "55006" => tokio::time::sleep(Duration::from_millis(5)).await,
+            Err(error) if error.sqlstate() == "55006" => wait.check(|| error.message().to_owned()),
             opened => return opened.unwrap(),
         }
+        tokio::time::sleep(PAUSE).await;
     }
-    panic!("the directory is not given up")
 }

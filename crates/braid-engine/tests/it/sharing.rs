@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use braid_base::Random;
 use braid_engine::Session;
-use braid_testing::cases;
+use braid_testing::{PAUSE, Wait, cases};
 use futures::future::{join, join_all};
 
 use crate::test_db::{TestDb, run};
@@ -151,14 +151,15 @@ async fn queries_that_leave_disturb_nobody() {
         }
     }
     // What was left behind ends by itself.
-    for _ in 0..200 {
-        let figures = db.database.sharing_figures();
-        if (figures.waiting, figures.running) == (0, 0) && db.database.memory().used().0 == 0 {
+    let wait = Wait::new("passes to end and to hold nothing");
+    loop {
+        let (figures, memory) = (db.database.sharing_figures(), db.database.memory().used());
+        if (figures.waiting, figures.running, memory.0) == (0, 0, 0) {
             return;
         }
-        tokio::time::sleep(Duration::from_millis(10)).await;
+        wait.check(|| format!("{figures:?}, {memory}"));
+        tokio::time::sleep(PAUSE).await;
     }
-    panic!("{:?}, {} bytes", db.database.sharing_figures(), db.database.memory().used());
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::test_db::{TestDb, answer_of, begun_to_wait, run, waits};
+use braid_testing::in_time;
 
 const MODES: [&str; 8] = [
     "access share",
@@ -166,7 +167,7 @@ async fn circles_through_locks_of_tables_and_rows_are_found() {
         run(&alice, &format!("begin;; {first}")).await.unwrap();
         run(&bob, &format!("begin;; {second}")).await.unwrap();
         let waiting = begun_to_wait(&db, &alice, second).await;
-        let closing = tokio::time::timeout(Duration::from_secs(30), run(&bob, "lock u")).await.unwrap();
+        let closing = in_time("the end of a circle of waits", run(&bob, "lock u")).await;
         assert_eq!(closing.unwrap_err().sqlstate(), "40P01", "{first}; {second}");
         // What it has locked is given back when it fails, before its block ends.
         answer_of(waiting).await.unwrap();

@@ -1,9 +1,8 @@
 //! Temporary tables: those of sessions beside each other, plans that others keep, and what is left of a session.
 
-use std::time::{Duration, Instant};
-
 use arrow::array::Int32Array;
 use braid_engine::{Database, Session};
+use braid_testing::{PAUSE, Wait};
 
 use crate::test_db::{TestDb, config, run, run_one, value};
 
@@ -143,10 +142,10 @@ async fn the_end_of_a_session_drops_them() {
     answer(&session, "insert into t (b) select repeat('x', 1000) from generate_series(1, 5000)").await;
     assert_eq!(db.run(COUNT).await, "2");
     drop(session);
-    let since = Instant::now();
+    let wait = Wait::new("the temporary schemas to be gone");
     while db.run("select count(*) from pg_namespace where nspname like 'pg\\_temp%'").await != "0" {
-        assert!(since.elapsed() < Duration::from_secs(30), "they are still there");
-        tokio::time::sleep(Duration::from_millis(1)).await;
+        wait.check(String::new);
+        tokio::time::sleep(PAUSE).await;
     }
     assert_eq!(db.run(COUNT).await, "0");
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use arrow::array::{Array, ArrayRef, StringArray};
 use arrow::util::display::{ArrayFormatter, FormatOptions};
@@ -11,6 +11,7 @@ use braid_engine::{
     Config, Database, EngineError, Outcome, ParameterType, ParameterValue, Prepared, Session, Statement,
     texts_with_bytes,
 };
+use braid_testing::{PAUSE, Wait, in_time};
 use bytes::Bytes;
 use futures::StreamExt;
 use tempfile::TempDir;
@@ -49,11 +50,13 @@ impl TestDb {
     pub async fn reopened(self) -> Self {
         let Self { dir, database, session } = self;
         drop((database, session));
+        let wait = Wait::new("the data directory to be released");
         let database = loop {
             match Database::open(config(dir.path())).await {
-                Err(error) if error.sqlstate() == "55006" => tokio::time::sleep(Duration::from_millis(5)).await,
+                Err(error) if error.sqlstate() == "55006" => wait.check(|| error.message().to_owned()),
                 opened => break opened.unwrap(),
             }
+            tokio::time::sleep(PAUSE).await;
         };
         let session = database.session("alice");
         Self { dir, database, session }
@@ -79,16 +82,15 @@ impl TestDb {
 
     /// Waits until queries hold neither memory nor files, and scan nothing: their tasks let go of it soon after their ends.
     pub async fn until_nothing_is_held(&self) {
-        let since = Instant::now();
+        let wait = Wait::new("queries to hold nothing");
         loop {
             let (memory, disk) = (self.database.memory().used(), self.database.spill_space().used());
             let scans = self.database.buffer().stats().scans;
             if (memory.0, disk.0, scans) == (0, 0, 0) {
                 return;
             }
-            let held = format!("{memory} of memory, {disk} of files and {scans} scans");
-            assert!(since.elapsed() < Duration::from_secs(30), "{held} are still held");
-            tokio::time::sleep(Duration::from_millis(1)).await;
+            wait.check(|| format!("{memory} of memory, {disk} of files and {scans} scans are held"));
+            tokio::time::sleep(PAUSE).await;
         }
     }
 
@@ -124,7 +126,7 @@ pub async fn waits(session: &Session, sql: &str, ends: impl Future<Output = ()>)
     let mut waiting = Box::pin(run(session, sql));
     assert!(tokio::time::timeout(SOON, &mut waiting).await.is_err(), "it waits: {sql}");
     ends.await;
-    let answer = tokio::time::timeout(Duration::from_secs(30), waiting).await.unwrap();
+    let answer = in_time(format!("the answer of {sql}"), waiting).await;
     answer.map_err(|error| error.sqlstate().to_owned())
 }
 
@@ -133,18 +135,17 @@ pub async fn begun_to_wait(db: &TestDb, session: &Session, sql: &str) -> JoinHan
     let (session, sql) = (session.clone(), sql.to_owned());
     let before = db.run("select count(*) from pg_locks where not granted").await;
     let waiting = tokio::spawn(async move { run(&session, &sql).await });
-    for _ in 0..1000 {
-        if db.run("select count(*) from pg_locks where not granted").await != before {
-            return waiting;
-        }
-        tokio::time::sleep(Duration::from_millis(10)).await;
+    let wait = Wait::new("a statement to wait for a lock");
+    while db.run("select count(*) from pg_locks where not granted").await == before {
+        wait.check(String::new);
+        tokio::time::sleep(PAUSE).await;
     }
-    panic!("it does not wait");
+    waiting
 }
 
 /// The answer of a statement that has waited; its SQLSTATE if it failed.
 pub async fn answer_of(waiting: JoinHandle<Result<String, EngineError>>) -> Result<String, String> {
-    let answer = tokio::time::timeout(Duration::from_secs(30), waiting).await.unwrap().unwrap();
+    let answer = in_time("the answer of a statement that has waited", waiting).await.unwrap();
     answer.map_err(|error| error.sqlstate().to_owned())
 }
 

@@ -7,7 +7,7 @@ use braid_base::{Random, SeededRandom};
 use braid_engine::{MessageScope, Session};
 use braid_testing::cases;
 
-use crate::test_db::{TestDb, run, waits};
+use crate::test_db::{TestDb, begun_to_wait, run, waits};
 
 async fn state(session: &Session, sql: &str) -> String {
     run(session, sql).await.unwrap_err().sqlstate().to_owned()
@@ -252,22 +252,13 @@ async fn a_change_waits_for_another_one_of_the_same_row() {
     db.run("begin;; update t set b = 1 where a = 1").await;
     // Another row is free, also of the same chunk.
     run(&bob, "update t set b = 5 where a = 2").await.unwrap();
-    let waiting = tokio::spawn({
-        let bob = bob.clone();
-        async move { run(&bob, "update t set b = b + 10 where a = 1").await }
-    });
-    tokio::time::sleep(std::time::Duration::from_millis(30)).await;
-    assert!(!waiting.is_finished());
+    let waiting = begun_to_wait(&db, &bob, "update t set b = b + 10 where a = 1").await;
     db.run("commit").await;
     assert_eq!(waiting.await.unwrap().unwrap(), "UPDATE 1");
     db.check(&[("select a, b from t order by a", "1|11\n2|5")]).await;
     // After a rollback the row is as it was.
     db.run("begin;; delete from t where a = 1").await;
-    let waiting = tokio::spawn({
-        let bob = bob.clone();
-        async move { run(&bob, "update t set b = 12 where b = 11").await }
-    });
-    tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    let waiting = begun_to_wait(&db, &bob, "update t set b = 12 where b = 11").await;
     db.run("rollback").await;
     assert_eq!(waiting.await.unwrap().unwrap(), "UPDATE 1");
     // A snapshot that is older than a change of the same row.
@@ -278,12 +269,7 @@ async fn a_change_waits_for_another_one_of_the_same_row() {
     // Two that wait for each other.
     db.run("begin;; update t set b = 1 where a = 1").await;
     run(&bob, "begin;; update t set b = 2 where a = 2").await.unwrap();
-    let waiting = tokio::spawn({
-        let bob = bob.clone();
-        async move { run(&bob, "update t set b = 2 where a = 1").await }
-    });
-    // Long enough for the other one to wait first, also on a busy machine.
-    tokio::time::sleep(std::time::Duration::from_millis(500)).await;
+    let waiting = begun_to_wait(&db, &bob, "update t set b = 2 where a = 1").await;
     assert_eq!(db.state("update t set b = 1 where a = 2").await, "40P01");
     db.run("rollback").await;
     assert_eq!(waiting.await.unwrap().unwrap(), "UPDATE 1");

@@ -43,7 +43,7 @@ use std::time::Duration;
 
 use braid_base::{ByteSize, Random, SeededRandom, VECTOR_ROWS};
 use braid_storage::Scalar;
-use braid_testing::cases;
+use braid_testing::{PATIENCE, Wait, cases};
 
 use super::*;
 use crate::keys::null_keys::NullKeys;
@@ -62,9 +62,6 @@ use spilling::{assert_files_given_back, check_spilling, spill_space};
 
 type Value = Option<Scalar>;
 type Row = Vec<Value>;
-
-/// Maximum time of a plan, and of the end of a dropped plan. It detects endless runs, also on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 const PLENTY: ByteSize = ByteSize(1 << 30);
 
@@ -167,9 +164,9 @@ async fn run_tuned(
 
 /// Waits until all memory is released. Workers of a failed run end after the run.
 async fn assert_given_back(budget: &FixedBudget) {
-    let since = std::time::Instant::now();
+    let wait = Wait::new("all memory to be given back");
     while budget.used() > 0 {
-        assert!(since.elapsed() < PATIENCE, "{} bytes were not given back", budget.used());
+        wait.check(|| format!("{} bytes are held", budget.used()));
         tokio::time::sleep(Duration::from_micros(100)).await;
     }
 }
@@ -232,7 +229,7 @@ async fn check(mut case: Case, tally: &Tally) -> bool {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn plans_are_what_they_are_defined_to_be() {
-    let cases = cases!(0..6_000);
+    let cases = cases!(2_000, nightly 6_000);
     let (is_replay, repeats, count) = (cases.is_replay(), cases.repeats(), cases.size_hint().0 as u64);
     let (mut compared, tally) = (0, Tally::default());
     for case in cases {

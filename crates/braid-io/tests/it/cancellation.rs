@@ -2,11 +2,10 @@
 
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Wake, Waker};
-use std::time::{Duration, Instant};
 
 use braid_base::Random;
 use braid_io::{AlignedBuffer, Device, IoFuture, IoReason, OpenMode};
-use braid_testing::cases;
+use braid_testing::{PATIENCE, cases, eventually};
 use futures::FutureExt;
 use futures::future::try_join_all;
 
@@ -14,11 +13,7 @@ use crate::{BLOCK, block, file_of, on_every_device};
 
 /// Waits until the device holds no request.
 async fn idle(device: &Arc<dyn Device>) {
-    let begin = Instant::now();
-    while device.stats().queue_depth_now > 0 {
-        assert!(begin.elapsed() < Duration::from_secs(20), "requests never end: {:?}", device.stats());
-        tokio::time::sleep(Duration::from_millis(1)).await;
-    }
+    eventually("all requests to end", || device.stats().queue_depth_now == 0).await;
 }
 
 #[test]
@@ -152,7 +147,7 @@ fn a_device_may_end_on_its_own_thread() {
         *held = Some(read);
         drop(held);
         if polled.is_pending() {
-            is_dropped.recv_timeout(Duration::from_secs(20)).expect("the thread waits for itself");
+            is_dropped.recv_timeout(PATIENCE).expect("the thread waits for itself");
         }
     });
 }

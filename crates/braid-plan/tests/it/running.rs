@@ -25,6 +25,7 @@ use braid_sql::tables::{NoTables, Tables};
 use braid_sql::testing::FixedSession;
 use braid_sql::testing::naive::{TableRows, rows_of};
 use braid_sql::{Evaluation, SqlError, SqlState, SqlType, Value};
+use braid_testing::PATIENCE;
 use sqlparser::ast::Query;
 
 /// Memory of a query.
@@ -32,8 +33,8 @@ const BUDGET: ByteSize = ByteSize(64 << 20);
 
 const WORKERS: usize = 2;
 
-/// Far more time than a query takes.
-const PATIENCE: Duration = Duration::from_secs(180);
+/// How long a cancelled query may go on, on a machine that does other things too: those that are not noticed go on to their ends.
+pub const LATE_MAX: Duration = Duration::from_secs(30);
 
 /// The rows of a query as texts, `\N` for null, or its error.
 pub fn rows(sql: &str) -> Result<Vec<Vec<String>>, SqlError> {

@@ -2,12 +2,12 @@
 
 use std::ops::Bound;
 use std::sync::Arc;
-use std::time::Duration;
 
 use braid_base::ColumnId;
 use braid_buffer::ScanPolicy;
 use braid_scan::{CooperativeScan, LivePredicates, ScanSpec, prune};
 use braid_storage::{ColumnPredicate, Scalar};
+use braid_testing::eventually;
 use parking_lot::Mutex;
 
 use crate::fixture::Fixture;
@@ -42,13 +42,7 @@ async fn fixture_with<T>(find: impl Fn(&Fixture) -> Option<T>) -> (Fixture, T) {
 }
 
 async fn wait_for_scans(fixture: &Fixture, scans: u64) {
-    for _ in 0..1000 {
-        if fixture.buffer.stats().scans == scans {
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(1)).await;
-    }
-    panic!("{} scans are registered, not {scans}", fixture.buffer.stats().scans);
+    eventually(format!("{scans} scans to be registered"), || fixture.buffer.stats().scans == scans).await;
 }
 
 #[tokio::test]

@@ -1,7 +1,6 @@
 //! The demo and the benchmarks that need a server, tiny: that they run, and that their figures make sense.
 //!
-//! In processes of their own, because other tests here measure this one's memory. One test, on one data directory: what
-//! takes time is the generator's pool of text.
+//! In processes of their own, because other tests here measure this one's memory. Benchmarks of one test use one data directory.
 
 use std::path::Path;
 use std::process::Command;
@@ -48,15 +47,25 @@ fn value(report: &Value, name: &str) -> f64 {
 }
 
 #[test]
-fn demo_and_benchmarks_run_tiny() {
+fn the_demo_and_benchmarks_with_many_clients_run_tiny() {
     let directory = tempfile::tempdir().unwrap();
     check_demo(directory.path());
     check_mix(directory.path());
     check_many_clients(directory.path());
     check_heavy_light(directory.path());
     check_overload(directory.path());
+}
+
+#[test]
+fn benchmarks_of_memory_run_tiny() {
+    let directory = tempfile::tempdir().unwrap();
     check_footprint(directory.path());
     check_memory(directory.path());
+}
+
+#[test]
+fn benchmarks_of_changing_tables_run_tiny() {
+    let directory = tempfile::tempdir().unwrap();
     check_histories(directory.path());
     check_isolation(directory.path());
     check_refresh_mix(directory.path());

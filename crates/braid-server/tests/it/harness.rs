@@ -2,7 +2,6 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use braid_base::ByteSize;
 use braid_engine::{Config, Database};
@@ -52,6 +51,11 @@ impl TestServer {
         client
     }
 
+    /// Waits until exactly one statement runs.
+    pub async fn one_statement_runs(&self) {
+        eventually("one statement to run", || self.database.running_statement_count() == 1).await;
+    }
+
     pub async fn raw(&self) -> RawClient {
         RawClient::connect(self.address).await
     }
@@ -75,14 +79,7 @@ pub fn sqlstate<T>(result: Result<T, tokio_postgres::Error>) -> String {
     }
 }
 
-/// Waits until `condition` holds, or fails after ten seconds.
-pub async fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
-    let start = Instant::now();
-    while !condition() {
-        assert!(start.elapsed() < Duration::from_secs(10), "not within 10 s: {what}");
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
-}
+pub use braid_testing::{eventually, in_time};
 
 /// Rows without end within any test's patience.
 pub const ENDLESS: &str = "select value from generate_series(1, 1000000000000) as s(value)";

@@ -1,5 +1,5 @@
 //! Large and deep statements of every kind, sent to the `braid` command as a process: each is answered, or refused with a
-//! SQLSTATE of class 54, within [`ANSWER_TIME_MAX`]; the server lives on below [`MEMORY_BYTES_MAX`], and the same session and
+//! SQLSTATE of class 54, within [`braid_testing::PATIENCE`]; the server lives on below [`MEMORY_BYTES_MAX`], and the same session and
 //! another one answer the next statement.
 //!
 //! Sizes are chosen below, at and beyond the limits of the engine (`statement_limits`).
@@ -9,13 +9,11 @@ use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use braid_testing::{PAUSE, Wait};
 use tempfile::TempDir;
 use tokio_postgres::{Client, NoTls};
 
-use crate::harness::{sqlstate, text_rows};
-
-/// How long any of these statements may take, in a build without optimisations on a machine that does other things too.
-const ANSWER_TIME_MAX: Duration = Duration::from_secs(30);
+use crate::harness::{in_time, sqlstate, text_rows};
 
 /// Maximum memory of the server, including 64 MB for its buffer.
 const MEMORY_BYTES_MAX: u64 = 1 << 30;
@@ -243,8 +241,7 @@ async fn check_all(cases: Vec<(String, String, Answer)>) {
     for (name, sql, expected) in cases {
         let began = Instant::now();
         let case = format!("{name}, {} bytes: {sql:.60}", sql.len());
-        let answered = tokio::time::timeout(ANSWER_TIME_MAX, answer_of(&client, &sql)).await;
-        let answered = answered.unwrap_or_else(|_| panic!("no answer within {ANSWER_TIME_MAX:?}: {case}"));
+        let answered = in_time(&case, answer_of(&client, &sql)).await;
         assert_eq!(answered, expected, "{case}");
         writeln!(slowest, "{:>6} ms  {case}", began.elapsed().as_millis()).unwrap();
         assert_eq!(text_rows(&client, "select 1").await, [[Some("1".to_owned())]], "the same session after {case}");
@@ -282,26 +279,39 @@ async fn timeouts_and_cancels_end_planning() {
     let client = server.client().await;
     let slow = slow_to_plan();
     client.batch_execute("set statement_timeout = 10").await.unwrap();
+    let mut longest = Duration::ZERO;
     for _ in 0..3 {
         let began = Instant::now();
         assert_eq!(sqlstate(client.simple_query(&slow).await), "57014");
+        longest = longest.max(began.elapsed());
+        let began = Instant::now();
         assert_eq!(sqlstate(client.prepare(&slow).await), "57014");
-        assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
+        longest = longest.max(began.elapsed());
     }
     client.batch_execute("set statement_timeout = 0").await.unwrap();
     let token = client.cancel_token();
+    let other = server.client().await;
+    let running = "select count(*) from pg_stat_activity where state = 'active' and query like '%union all%'";
     let cancel = async {
-        tokio::time::sleep(Duration::from_millis(30)).await;
+        let wait = Wait::new("the statement to run");
+        // The statement that asks is active too.
+        while text_rows(&other, running).await[0][0].as_deref() != Some("2") {
+            wait.check(String::new);
+            tokio::time::sleep(PAUSE).await;
+        }
         token.cancel_query(NoTls).await.unwrap();
     };
     let began = Instant::now();
     let (cancelled, ()) = futures::join!(client.simple_query(&slow), cancel);
     assert_eq!(sqlstate(cancelled), "57014");
-    assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
+    longest = longest.max(began.elapsed());
     // Neither waits for the planners that were abandoned.
     let began = Instant::now();
     assert_eq!(text_rows(&client, "select 1").await.len(), 1);
     assert_eq!(text_rows(&server.client().await, "select a from t").await.len(), 1);
-    assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
+    longest = longest.max(began.elapsed());
+    let began = Instant::now();
     assert_eq!(answer_of(&client, &slow).await, value(1000), "after them it is planned");
+    // Whatever else the machine does, what waits for no planner takes a small part of what one takes.
+    assert!(longest < began.elapsed(), "{longest:?} beside {:?}", began.elapsed());
 }

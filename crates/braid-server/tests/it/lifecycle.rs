@@ -1,11 +1,12 @@
 //! Limits, idle connections, shutdown.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use braid_testing::{PAUSE, Wait};
 use tokio::net::TcpStream;
 use tokio_postgres::NoTls;
 
-use crate::harness::{LONG, TestServer, sqlstate, text_rows};
+use crate::harness::{LONG, TestServer, in_time, sqlstate, text_rows};
 use crate::raw_client::RawClient;
 
 #[tokio::test]
@@ -16,13 +17,11 @@ async fn connections_beyond_the_limit_are_told_so() {
     // A cancel request still comes through.
     first.cancel_token().cancel_query(NoTls).await.unwrap();
     drop(second);
-    for _ in 0..100 {
-        if server.config().connect(NoTls).await.is_ok() {
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(20)).await;
+    let wait = Wait::new("a free place to be given to a new client");
+    while let Err(error) = server.config().connect(NoTls).await {
+        wait.check(|| error.to_string());
+        tokio::time::sleep(PAUSE).await;
     }
-    panic!("a free place is not given to a new client");
 }
 
 #[tokio::test]
@@ -59,7 +58,7 @@ async fn shutdown_lets_statements_finish_within_the_grace() {
     let server = TestServer::start_with(|options| options.grace = Duration::from_secs(30)).await;
     let mut raw = server.raw().await;
     raw.send(b'Q', b"select sum(value * 3 % 7) from generate_series(1, 2000000) as s(value)\0").await;
-    tokio::time::sleep(Duration::from_millis(20)).await;
+    server.one_statement_runs().await;
     server.shutdown.cancel();
     let answers = raw.until_ready().await;
     let kinds: String = answers.iter().map(|m| m.kind).collect();
@@ -73,13 +72,11 @@ async fn shutdown_cancels_what_takes_longer() {
     let server = TestServer::start_with(|options| options.grace = Duration::from_millis(200)).await;
     let mut raw = server.raw().await;
     raw.send(b'Q', format!("{LONG}\0").as_bytes()).await;
-    tokio::time::sleep(Duration::from_millis(200)).await;
-    let start = Instant::now();
+    server.one_statement_runs().await;
     server.shutdown.cancel();
-    let answers = raw.until_ready().await;
+    let answers = in_time("the end of a statement beyond the grace", raw.until_ready()).await;
     assert_eq!(answers.last().unwrap().field(b'C').as_deref(), Some("57P01"), "{answers:?}");
-    server.running.stopped().await;
-    assert!(start.elapsed() < Duration::from_secs(4), "{:?}", start.elapsed());
+    in_time("the end of the server", server.running.stopped()).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -87,11 +84,11 @@ async fn force_does_not_wait_for_the_grace() {
     let server = TestServer::start_with(|options| options.grace = Duration::from_secs(3600)).await;
     let mut raw = server.raw().await;
     raw.send(b'Q', format!("{LONG}\0").as_bytes()).await;
-    tokio::time::sleep(Duration::from_millis(200)).await;
+    server.one_statement_runs().await;
     let force = server.running.force();
     server.shutdown.cancel();
     force.cancel();
-    tokio::time::timeout(Duration::from_secs(4), server.running.stopped()).await.unwrap();
+    in_time("the end of the server", server.running.stopped()).await;
 }
 
 #[tokio::test]
@@ -102,5 +99,5 @@ async fn a_client_that_says_nothing_does_not_hold_up_the_end() {
     tokio::io::AsyncWriteExt::write_all(&mut half.stream, &[0, 0, 0]).await.unwrap();
     tokio::time::sleep(Duration::from_millis(50)).await;
     server.shutdown.cancel();
-    tokio::time::timeout(Duration::from_secs(4), server.running.stopped()).await.unwrap();
+    in_time("the end of the server", server.running.stopped()).await;
 }

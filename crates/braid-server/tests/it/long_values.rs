@@ -6,19 +6,17 @@
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use braid_io::ResidentMemory;
 use futures::TryStreamExt;
 use tokio_postgres::{Client, NoTls, SimpleQueryMessage};
 
-use crate::harness::sqlstate;
+use crate::harness::{in_time, sqlstate};
 
-/// What a statement's process may take beside its budget: batches on their way, messages, what the allocator keeps.
-const GROWTH_MAX_BYTES: u64 = (64 + 128) << 20;
-
-/// Time in which a statement ends after its timeout, on a busy machine in a debug build.
-const LATE_MAX: Duration = Duration::from_secs(5);
+/// What a statement's process may take beside its budget: batches on their way, messages, and what the allocator has kept of the
+/// statements before, and gives back at another time on a busy machine.
+const GROWTH_MAX_BYTES: u64 = (64 + 192) << 20;
 
 /// A server that ends with the test.
 struct ServerProcess(Child);
@@ -88,16 +86,13 @@ async fn long_values_stay_within_memory_and_time() {
         client.batch_execute(sql).await.unwrap();
     }
     for (sql, expected) in STATEMENTS {
-        // What is to fail has the time for it.
-        let timeout = Duration::from_secs(if matches!(expected, RowsOrTimeout(_) | Fails("57014")) { 3 } else { 20 });
+        // What is to fail otherwise has the time for it.
+        let timeout = Duration::from_secs(if matches!(expected, RowsOrTimeout(_) | Fails("57014")) { 3 } else { 100 });
         client.batch_execute(&format!("set statement_timeout = '{}ms'", timeout.as_millis())).await.unwrap();
         let before = server.forget_peak();
-        let start = Instant::now();
-        let answer = row_count(&client, sql).await;
-        let elapsed = start.elapsed();
+        let answer = in_time(format!("the end of {sql}"), row_count(&client, sql)).await;
         let grown = server.memory().peak_bytes.saturating_sub(before);
         assert!(grown < GROWTH_MAX_BYTES, "{sql}: {} MB", grown >> 20);
-        assert!(elapsed < timeout + LATE_MAX, "{sql}: {elapsed:?}");
         let (rows, state) = (answer.as_ref().ok().copied(), sqlstate(answer));
         let is_expected = match *expected {
             Rows(count) => rows == Some(count),

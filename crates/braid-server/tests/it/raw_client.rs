@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 
+use braid_testing::in_time;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -84,6 +85,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> RawClient<S> {
 
     /// The next message, or `None` at the end.
     pub async fn read(&mut self) -> Option<Message> {
+        in_time("a message from the server", self.next_message()).await
+    }
+
+    async fn next_message(&mut self) -> Option<Message> {
         let mut head = [0; 5];
         self.stream.read_exact(&mut head).await.ok()?;
         let length = u32::from_be_bytes([head[1], head[2], head[3], head[4]]) as usize - 4;

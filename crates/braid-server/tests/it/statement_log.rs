@@ -3,6 +3,7 @@
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Command, Stdio};
 
+use braid_testing::{PAUSE, Wait};
 use tokio_postgres::{Client, NoTls};
 
 use crate::command::Stopped;
@@ -72,6 +73,12 @@ async fn slow_statements_are_told_with_where_their_time_went() {
         other.batch_execute("set log_min_duration_statement = '200ms'; select 1").await.unwrap();
         let waits = other.batch_execute("update t set a = 3");
         let commits = async {
+            let waiting = "select 1 from pg_stat_activity where wait_event_type = 'Lock'";
+            let wait = Wait::new("the second writer to wait for the first");
+            while client.query(waiting, &[]).await.unwrap().is_empty() {
+                wait.check(String::new);
+                tokio::time::sleep(PAUSE).await;
+            }
             tokio::time::sleep(std::time::Duration::from_millis(300)).await;
             client.batch_execute("commit").await.unwrap();
         };

@@ -76,7 +76,7 @@ async fn history(mut random: SeededRandom) {
 
 #[tokio::test]
 async fn power_cuts_leave_the_state_before_or_after() {
-    for case in cases!(0..10_000) {
+    for case in cases!(1_000, nightly 10_000) {
         history(case.random()).await;
     }
 }

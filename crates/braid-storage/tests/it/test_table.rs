@@ -3,7 +3,6 @@
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use arrow::array::{ArrayRef, AsArray, Date32Array, Decimal128Array, Int64Array, RecordBatch, StringViewArray};
 use arrow::datatypes::{Date32Type, Decimal128Type, Int64Type};
@@ -14,6 +13,7 @@ use braid_storage::{
     RowDeletes, RowId, Scalar, SeenRows, Segment, SegmentMeta, SegmentPlace, Selection, Store, StoreError,
     StoreOptions, TableDef, TableVersion,
 };
+use braid_testing::{PAUSE, Wait};
 use bytes::Bytes;
 use tempfile::TempDir;
 
@@ -45,14 +45,13 @@ pub fn open(dir: &Path) -> Result<Arc<Store>, StoreError> {
 /// As [`open`], after a store of this process on the same directory: encoders and reads of an append that failed may
 /// still be ending on other threads, and hold the directory until then.
 pub async fn open_again(dir: &Path) -> Result<Arc<Store>, StoreError> {
-    let deadline = Instant::now() + Duration::from_secs(30);
+    let wait = Wait::new("the directory to be released");
     loop {
         match open(dir) {
-            Err(StoreError::InUse { .. }) if Instant::now() < deadline => {
-                tokio::time::sleep(Duration::from_millis(1)).await;
-            }
+            Err(error @ StoreError::InUse { .. }) => wait.check(|| error.to_string()),
             result => return result,
         }
+        tokio::time::sleep(PAUSE).await;
     }
 }
 

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use braid_base::{ByteSize, Random, SeededRandom};
 use braid_bench::drivers::client::{Client, SessionClient};
@@ -15,7 +15,7 @@ use braid_bench::workloads::answer::{Answer, RowOrder};
 use braid_bench::workloads::tpch::QueryMix;
 use braid_bench::{BenchError, ScanPolicy};
 use braid_engine::Database;
-use braid_testing::cases;
+use braid_testing::{PAUSE, Wait, cases};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
@@ -118,15 +118,15 @@ async fn switch_policies(database: Arc<Database>, stop: Arc<AtomicBool>) -> usiz
 
 /// Waits until no scan is registered and nothing is pinned: dropped streams end in their own time, but soon.
 async fn assert_quiet(database: &Database) {
-    let deadline = Instant::now() + Duration::from_secs(10);
+    let wait = Wait::new("scans to end");
     loop {
         let stats = database.buffer().stats();
         if (stats.scans, stats.pinned_bytes, stats.waiting_scans) == (0, 0, 0) {
             assert!(stats.used_bytes <= stats.capacity_bytes, "{stats:?}");
             return;
         }
-        assert!(Instant::now() < deadline, "scans are left behind: {stats:?}");
-        tokio::time::sleep(Duration::from_millis(10)).await;
+        wait.check(|| format!("{stats:?}"));
+        tokio::time::sleep(PAUSE).await;
     }
 }
 

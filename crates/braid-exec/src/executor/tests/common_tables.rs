@@ -56,7 +56,7 @@ fn integers(values: impl IntoIterator<Item = i64>) -> Vec<Row> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn random_plans_read_common_tables() {
-    let cases = cases!(0..3_000);
+    let cases = cases!(1_000, nightly 3_000);
     let (is_replay, repeats, count) = (cases.is_replay(), cases.repeats(), cases.size_hint().0 as u64);
     let (mut compared, tally) = (0, Tally::default());
     for drawn in cases {
@@ -65,7 +65,7 @@ async fn random_plans_read_common_tables() {
         }
     }
     assert!(is_replay || compared * 2 > count, "only {compared} of {count} plans have one answer");
-    assert!(is_replay || tally.spilled.get() > 100, "only {} plans spilled", tally.spilled.get());
+    assert!(is_replay || tally.spilled.get() * 30 > count, "only {} plans spilled", tally.spilled.get());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -1,7 +1,5 @@
 //! Random plans with recursions, and recursions that would never end.
 
-use std::time::Instant;
-
 use parking_lot::Mutex;
 
 use super::shared_plans::SharedCase;
@@ -89,7 +87,7 @@ async fn run_in_order(plan: &Plan, worker_count: usize, budget: &Arc<FixedBudget
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn random_plans_recur() {
-    let cases = cases!(0..2_500);
+    let cases = cases!(800, nightly 2_500);
     let (is_replay, repeats, size) = (cases.is_replay(), cases.repeats(), cases.size_hint().0 as u64);
     let (mut compared, tally) = (0, Tally::default());
     for drawn in cases {
@@ -98,7 +96,7 @@ async fn random_plans_recur() {
         }
     }
     assert!(is_replay || compared * 3 > size, "only {compared} of {size} plans have one answer");
-    assert!(is_replay || tally.spilled.get() > 100, "only {} plans spilled", tally.spilled.get());
+    assert!(is_replay || tally.spilled.get() * 25 > size, "only {} plans spilled", tally.spilled.get());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -171,7 +169,6 @@ async fn a_recursion_that_never_ends_can_be_cancelled_and_dropped() {
                 tokio::time::sleep(Duration::from_millis(30)).await;
                 cancellation.raise();
             });
-            let begin = Instant::now();
             let outcome = tokio::time::timeout(PATIENCE, executor.run(&plan, Collected::default)).await;
             let outcome = outcome.expect("it ends").map(|_| ());
             assert!(matches!(outcome, Err(ExecError::Cancelled)), "{outcome:?}");
@@ -181,7 +178,6 @@ async fn a_recursion_that_never_ends_can_be_cancelled_and_dropped() {
             let outcome = tokio::time::timeout(Duration::from_millis(30), run).await;
             assert!(outcome.is_err(), "it ended");
             assert_given_back(&budget).await;
-            assert!(begin.elapsed() < Duration::from_secs(5), "{:?}", begin.elapsed());
         }
     }
 }

@@ -114,7 +114,8 @@ async fn a_cancelled_shared_join_stops_between_pairs() {
     let outcome = executor.run(&plan, Collected::default).await.map(|sinks| sinks.len());
     assert!(matches!(outcome, Err(ExecError::Cancelled)), "{outcome:?}");
     let since = canceller.await.unwrap().elapsed();
-    assert!(since < Duration::from_secs(1), "it went on for {since:?}");
+    // All pairs take many times as long.
+    assert!(since < Duration::from_secs(20), "it went on for {since:?}");
     drop(executor);
     assert_given_back(&budget).await;
 }

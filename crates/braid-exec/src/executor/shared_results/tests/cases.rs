@@ -2,9 +2,10 @@
 
 use std::cmp::Ordering;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use braid_base::{SeededRandom, VECTOR_ROWS};
+use braid_testing::Wait;
 use futures::future::BoxFuture;
 
 use super::*;
@@ -13,9 +14,6 @@ use crate::runtime::pipeline::{Feed, Morsel, RowFilter, Source, StartedSource};
 use crate::runtime::result_rows::ResultRows;
 use crate::values::vector::Values;
 use crate::{Batch, ByteStrings, QueryBitmap, Vector};
-
-/// Maximum time that a failed run may take to end.
-const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A row; its number is its position.
 #[derive(Clone, Debug)]
@@ -188,9 +186,9 @@ fn piece(first: usize, rows: &[Row]) -> ResultRows {
 
 /// Waits until all memory is released. Workers of a failed run end after the run.
 pub async fn assert_given_back(budget: &FixedBudget) {
-    let since = Instant::now();
+    let wait = Wait::new("all memory to be given back");
     while budget.used() > 0 {
-        assert!(since.elapsed() < PATIENCE, "{} bytes were not given back", budget.used());
+        wait.check(|| format!("{} bytes are held", budget.used()));
         tokio::time::sleep(Duration::from_micros(100)).await;
     }
 }
