@@ -23,6 +23,7 @@ mod group_rules;
 mod keys;
 mod long_values;
 mod maintenance;
+mod names_in_transactions;
 mod notices;
 mod notifications;
 mod prepared_statements;

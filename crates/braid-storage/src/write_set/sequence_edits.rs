@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use braid_base::{SchemaId, TableId};
+use braid_base::TableId;
 
 use super::WriteSet;
+use super::table_writes::Base;
 use crate::StoreError;
 use crate::catalog::{Catalog, CatalogSequence};
 use crate::sequence_changes::SequenceChanges;
@@ -70,10 +71,11 @@ impl SequenceEdits {
         self.changes.as_ref().map_or_else(|| committed.clone(), |changes| changes.shown_on(committed))
     }
 
-    /// The sequences with these changes, as the next manifest has them.
+    /// The sequences with these changes, as the next manifest has them. Those of dropped tables are still among them, so that names are
+    /// compared later ([`Catalog::check_names`]).
     ///
     /// # Errors
-    /// [`StoreError::Conflict`] if others have changed one of the same sequences, [`StoreError::TableExists`] if they have taken a name.
+    /// [`StoreError::Conflict`] if others have changed one of the same sequences.
     pub(super) fn committed_on(&self, newest: &Sequences) -> Result<Sequences, StoreError> {
         let mut sequences = match &self.changes {
             Some(changes) => changes.committed_on(newest)?,
@@ -122,13 +124,7 @@ impl Changes {
             // Numbers of the definition before are not reserved by the next one.
             known.reserved = if keeps_counter { known.counter.give_up_reserved() } else { known.counter.reserved() };
         }
-        let names = sequences.values().map(|known| (known.definition.schema, &*known.definition.name));
-        let mut names: Vec<(SchemaId, &str)> = names.collect();
-        names.sort_unstable();
-        match names.windows(2).find(|pair| pair[0] == pair[1]) {
-            Some(pair) => Err(StoreError::TableExists { table: pair[0].1.to_owned() }),
-            None => Ok(sequences),
-        }
+        Ok(sequences)
     }
 }
 
@@ -147,12 +143,24 @@ impl WriteSet {
         view: &Catalog,
         change: impl FnOnce(&mut SequenceChanges<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
-        let shown = self.sequences.shown_on(view.sequences_by_id());
+        let mut shown = self.sequences.shown_on(view.sequences_by_id());
+        shown.retain(|id, known| view.sequence_by_id(*id).is_some() || !self.has_lost_owner(view, known));
         let mut changes = SequenceChanges::new(&self.shared, view, shown);
         let result = change(&mut changes)?;
         let changes = Changes { before: self.sequences.before(view), after: changes.into_sequences() };
         self.sequences.changes = changes.is_any().then_some(changes);
         Ok(result)
+    }
+
+    /// Whether the column that a sequence of the transaction's own belongs to is gone, so that its name is free.
+    fn has_lost_owner(&self, view: &Catalog, known: &CatalogSequence) -> bool {
+        let Some(owner) = known.definition.owner else { return false };
+        let def = match self.tables.get(&owner.table) {
+            Some(writes) if writes.base == Base::Dropped => None,
+            Some(writes) => Some(&writes.def),
+            None => view.by_id(owner.table).map(|version| &version.def),
+        };
+        def.is_none_or(|def| def.column_by_id(owner.column).is_none())
     }
 
     /// Says where a sequence stands after a crash.
