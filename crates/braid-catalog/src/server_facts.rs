@@ -148,6 +148,8 @@ pub struct Lock {
 pub enum LockTarget {
     /// The relation of this object id.
     Relation(u32),
+    /// The definition of the relation of this object id.
+    Definition(u32),
     /// The end of the transaction of this number, which it holds itself.
     Transaction(u32),
     /// Numbers that mean what sessions agree on: the upper and lower half of one, or two.

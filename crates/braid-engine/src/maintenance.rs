@@ -14,7 +14,7 @@ use crate::access::AccessCheck;
 use crate::clock::read_clock_us;
 use crate::names::fold;
 use crate::notices::Notice;
-use crate::session_locks::{LockMode, LockTarget, Purpose, Request};
+use crate::session_locks::{LockMode, LockTarget, Request};
 use crate::statement::{LockPatience, MaintenanceStatement, ReindexSubject, Target};
 use crate::statement_context::StatementContext;
 use crate::table::named_index;
@@ -126,7 +126,7 @@ async fn lock(
     table: TableId,
     (work, mode, patience): (Work, LockMode, LockPatience),
 ) -> Result<bool, EngineError> {
-    let request = Request { target: LockTarget::Relation(table), mode, purpose: Purpose::Definition };
+    let request = Request { target: LockTarget::Relation(table), mode };
     match patience {
         LockPatience::Waits => context.acquire(request).await.map(|()| true),
         LockPatience::NoWait if context.locks().try_acquire(request)? => Ok(true),

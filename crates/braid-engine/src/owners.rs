@@ -11,6 +11,7 @@ use crate::comments::subject_of;
 use crate::named_roles::{check_may_give_to, role_of};
 use crate::names::fold;
 use crate::notices::Notice;
+use crate::session_locks::LockMode;
 use crate::statement::{CommentObject, CommentedRelation, ObjectStatement, RoleName};
 use crate::statement_context::StatementContext;
 use crate::{EngineError, Outcome, SqlState};
@@ -73,6 +74,12 @@ fn give_to(
         let name = &known.definition.name;
         return Err(EngineError::unsupported(format!("cannot change owner of sequence \"{name}\""))
             .with_detail(format!("Sequence \"{name}\" is linked to table \"{table}\".")));
+    }
+    if let AccessObject::Relation(relation) = object {
+        if let Some(check) = AccessCheck::of(context, view) {
+            check.check_owner(object)?;
+        }
+        context.define_relations([relation], LockMode::AccessExclusive)?;
     }
     if old == new {
         return Ok(());

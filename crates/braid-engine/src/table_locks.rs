@@ -4,7 +4,7 @@ use braid_base::TableId;
 use braid_storage::Catalog;
 use sqlparser::ast::ObjectName;
 
-use crate::session_locks::{LockMode, LockTarget, Purpose, Request};
+use crate::session_locks::{LockMode, LockTarget, Request};
 use crate::statement::LockPatience;
 use crate::statement_context::StatementContext;
 use crate::table_names::{Named, named_table};
@@ -45,7 +45,7 @@ async fn lock_one(
     mode: LockMode,
     patience: LockPatience,
 ) -> Result<(), EngineError> {
-    let request = Request { target: LockTarget::Relation(relation), mode, purpose: Purpose::Explicit };
+    let request = Request { target: LockTarget::Relation(relation), mode };
     if patience == LockPatience::Waits {
         return context.acquire(request).await;
     }

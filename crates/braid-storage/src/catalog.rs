@@ -381,6 +381,17 @@ impl Catalog {
         }
     }
 
+    /// Whether a table, view or sequence is the same in another state, with the same rows, or in neither.
+    pub fn has_same_relation(&self, other: &Self, id: TableId) -> bool {
+        let entries = [self, other].map(|state| state.entries.get(&id).map(Arc::as_ptr));
+        let views = [self, other].map(|state| state.views.by_id().get(&id).map(Arc::as_ptr));
+        let sequences = match (self.sequences.get(&id), other.sequences.get(&id)) {
+            (Some(one), Some(other)) => one.is_same(other),
+            (one, other) => one.is_none() && other.is_none(),
+        };
+        entries[0] == entries[1] && views[0] == views[1] && sequences
+    }
+
     /// The entry of the table with the id `id`.
     pub(crate) fn entry(&self, id: TableId) -> Option<&TableEntry> {
         self.entries.get(&id).map(Arc::as_ref)

@@ -187,7 +187,7 @@ pub use views::{
     SourceColumn, SourceRelation, VIEW_TEXT_BYTES_MAX, ViewColumn, ViewDef, ViewKind, ViewSize, ViewSource,
 };
 pub use write_set::{
-    AlteredRows, CheckTime, Constraints, KeyLookup, NewObject, OWN_TABLE, ReferenceKeys, ReferringRows, RemovedRows,
-    RowCheck, RowEvent, RowLocking, RowState, WriteSet,
+    AlteredRows, CheckTime, Constraints, KeyLookup, NewObject, OWN_TABLE, Redefinition, ReferenceKeys, ReferringRows,
+    RemovedRows, RowCheck, RowEvent, RowLocking, RowState, WriteSet,
 };
 pub use zone_map::{Verdict, ZoneMap};

@@ -19,6 +19,7 @@
 //! | [`references`] | foreign key checks |
 //! | [`key_lookup`] | the rows that have keys of rows that are to be added: ON CONFLICT |
 //! | [`view_edits`] | changes of the views |
+//! | [`redefinitions`] | the committed relations that others are kept from |
 //! | [`comment_edits`] | changes of the comments |
 //! | [`access_edits`] | changes of access control |
 //! | [`keyed_edits`] | changes of what is kept one by one |
@@ -41,6 +42,7 @@ mod key_claims;
 mod key_lookup;
 mod keyed_edits;
 mod next_version;
+mod redefinitions;
 mod references;
 mod row_events;
 mod row_locking;
@@ -75,6 +77,7 @@ pub(crate) use commit::files_besides;
 pub use key_lookup::KeyLookup;
 use keyed_edits::KeyedEdits;
 pub(crate) use next_version::NextVersion;
+pub use redefinitions::Redefinition;
 use references::PendingReferences;
 pub use references::{CheckTime, ReferenceKeys, ReferringRows, RowCheck};
 pub use row_events::{RemovedRows, RowEvent};
@@ -193,12 +196,6 @@ impl WriteSet {
     /// Whether all rows of a table are the transaction's: it has created or emptied it.
     pub fn has_all_rows_of(&self, table: TableId) -> bool {
         self.tables.get(&table).is_some_and(|writes| matches!(writes.base, Base::New | Base::Emptied))
-    }
-
-    /// The committed tables and views that are defined anew, emptied or dropped.
-    pub fn redefined_relations(&self) -> BTreeSet<TableId> {
-        let tables = self.tables.iter().filter(|(_, writes)| writes.is_redefined()).map(|(table, _)| *table);
-        tables.chain(self.views.iter().flat_map(ViewEdits::redefined)).collect()
     }
 
     /// Creates an empty table in schema `public`. `view` is what the statement sees.

@@ -15,6 +15,7 @@ use std::sync::Arc;
 
 use braid_storage::{AlteredRows, Catalog, CommentSubject, TableDef};
 
+use crate::session_locks::LockMode;
 use crate::statement::{CommentObject, CommentStatement};
 use crate::statement_context::StatementContext;
 use crate::{EngineError, Outcome};
@@ -30,6 +31,9 @@ pub(crate) async fn comment(context: &StatementContext, comment: &CommentStateme
     let states = context.states();
     match Subject::find(context, &states.1, &comment.object)? {
         Subject::Stored(subject) => {
+            if let CommentSubject::Relation(relation) | CommentSubject::Column(relation, _) = subject {
+                context.define_relations([relation], LockMode::ShareUpdateExclusive)?;
+            }
             let set = context.change_seen(&states.1, |writes, view| {
                 writes.set_comment(view, subject, text);
                 Ok::<_, EngineError>(())

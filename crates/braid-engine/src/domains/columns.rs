@@ -38,6 +38,7 @@ pub(super) async fn constrain(
     let has_column = |def: &TableDef| def.columns.iter().any(|column| is_of_family(column.domain));
     let tables: Vec<Arc<TableDef>> =
         view.tables().map(|version| &version.def).filter(|def| has_column(def)).cloned().collect();
+    context.define_relations(tables.iter().map(|def| def.id), LockMode::Share)?;
     for def in &tables {
         let columns = def.columns.iter().filter(|column| is_of_family(column.domain)).map(|column| column.id);
         let columns: Vec<ColumnId> = columns.collect();
@@ -49,7 +50,6 @@ pub(super) async fn constrain(
             return Err(excluded_value((def, name), violation, excluded));
         }
     }
-    context.define_relations(tables.iter().map(|def| def.id), LockMode::Share)?;
     let mut writes = context.take_writes();
     for oid in &family {
         let Some(known) = view.domain(*oid) else { continue };

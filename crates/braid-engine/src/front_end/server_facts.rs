@@ -91,6 +91,7 @@ impl ServerFacts for StatementServer {
                 LockTarget::Advisory { .. } => ("Lock", "advisory"),
                 LockTarget::Transaction(_) => ("Lock", "transactionid"),
                 LockTarget::Relation(_) => ("Lock", "relation"),
+                LockTarget::Definition(_) => ("Lock", "object"),
             })
         };
         let shown = self.0.database().sessions().all().into_iter().map(|session| session.shown());
@@ -123,6 +124,7 @@ impl ServerFacts for StatementServer {
             target: match lock.request.target {
                 SessionLockTarget::Advisory(key) => advisory_target(key),
                 SessionLockTarget::Relation(table) => LockTarget::Relation(table_object_id(table)),
+                SessionLockTarget::Definition(table) => LockTarget::Definition(table_object_id(table)),
             },
             session: lock.session,
             mode: lock.request.mode.name(),

@@ -115,20 +115,10 @@ impl LockModes {
 pub(crate) enum LockTarget {
     /// A number.
     Advisory(AdvisoryKey),
-    /// A table or view.
+    /// A table, view or sequence.
     Relation(TableId),
-}
-
-/// What a lock is held for. Statements read one state of a table while others change or define it anew, so that only what somebody has
-/// locked on purpose excludes them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Purpose {
-    /// A statement reads or changes rows. Excluded by explicit locks.
-    Use,
-    /// A statement says so: LOCK TABLE, advisory locks. Excluded by all.
-    Explicit,
-    /// A statement defines, empties or drops a relation. Excluded by explicit locks.
-    Definition,
+    /// The definition of a table, for those that change it in modes which do not exclude each other: CREATE INDEX.
+    Definition(TableId),
 }
 
 /// A lock that is asked for, or held.
@@ -136,13 +126,12 @@ pub(crate) enum Purpose {
 pub(crate) struct Request {
     pub target: LockTarget,
     pub mode: LockMode,
-    pub purpose: Purpose,
 }
 
 impl Request {
     /// Whether statements that read or change rows are to wait for it.
     pub fn is_strong(self) -> bool {
-        matches!(self.target, LockTarget::Relation(_)) && self.purpose == Purpose::Explicit && self.mode.is_strong()
+        matches!(self.target, LockTarget::Relation(_)) && self.mode.is_strong()
     }
 }
 

@@ -9,7 +9,7 @@
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use super::lock_mode::{LockMode, LockModes, LockTarget, Purpose, Request};
+use super::lock_mode::{LockMode, LockModes, LockTarget, Request};
 
 /// Most targets that are locked at a time.
 pub(super) const TARGETS_MAX: usize = 1 << 20;
@@ -76,41 +76,30 @@ struct Waiting {
 struct Held {
     /// How often the session itself holds an advisory lock: shared, and not.
     by_session: [u32; 2],
-    /// The modes in which its transaction holds it, by purpose.
-    by_transaction: [LockModes; 3],
+    /// The modes in which its transaction holds it.
+    by_transaction: LockModes,
 }
 
 impl Held {
     fn of(request: Request) -> Self {
-        let mut held = Self::default();
-        *held.modes_mut(request.purpose) = LockModes::of(request.mode);
-        held
+        Self { by_session: [0; 2], by_transaction: LockModes::of(request.mode) }
     }
 
-    fn modes_mut(&mut self, purpose: Purpose) -> &mut LockModes {
-        &mut self.by_transaction[purpose as usize]
-    }
-
-    fn modes(&self, purpose: Purpose) -> LockModes {
-        let of_session = |at: usize, mode| match self.by_session[at] > 0 && purpose == Purpose::Explicit {
+    fn modes(&self) -> LockModes {
+        let of_session = |at: usize, mode| match self.by_session[at] > 0 {
             true => LockModes::of(mode),
             false => LockModes::default(),
         };
         let of_session = of_session(0, LockMode::Share).with(of_session(1, LockMode::Exclusive));
-        self.by_transaction[purpose as usize].with(of_session)
+        self.by_transaction.with(of_session)
     }
 
     fn excludes(&self, request: Request) -> bool {
-        let explicit = self.modes(Purpose::Explicit);
-        let excluding = match request.purpose {
-            Purpose::Use | Purpose::Definition => explicit,
-            Purpose::Explicit => explicit.with(self.modes(Purpose::Use)).with(self.modes(Purpose::Definition)),
-        };
-        excluding.exclude(request.mode)
+        self.modes().exclude(request.mode)
     }
 
     fn is_strong(&self) -> bool {
-        self.modes(Purpose::Explicit).has_strong()
+        self.modes().has_strong()
     }
 }
 
@@ -118,8 +107,7 @@ impl LockTable {
     /// Grants a request of a session's transaction, if nothing excludes it.
     pub fn request(&mut self, session: i32, request: Request) -> Answer {
         self.grant(session, request, |held| {
-            let modes = held.modes_mut(request.purpose);
-            *modes = modes.with(LockModes::of(request.mode));
+            held.by_transaction = held.by_transaction.with(LockModes::of(request.mode));
         })
     }
 
@@ -145,8 +133,7 @@ impl LockTable {
     /// Notes what a session holds already, and nothing excludes.
     pub fn insert_held(&mut self, session: i32, request: Request) {
         self.insert(session, request.target, |held| {
-            let modes = held.modes_mut(request.purpose);
-            *modes = modes.with(LockModes::of(request.mode));
+            held.by_transaction = held.by_transaction.with(LockModes::of(request.mode));
         });
     }
 
@@ -161,7 +148,7 @@ impl LockTable {
 
     fn holds(&self, session: i32, request: Request) -> bool {
         let held = self.held.get(&request.target).and_then(|holders| holders.get(&session));
-        held.is_some_and(|held| held.modes(request.purpose).has(request.mode))
+        held.is_some_and(|held| held.modes().has(request.mode))
     }
 
     /// The sessions that hold what excludes a request of another one.
@@ -251,8 +238,7 @@ impl LockTable {
     /// Gives back a lock of a session's transaction.
     pub fn release(&mut self, session: i32, request: Request) {
         self.change(session, request.target, |held| {
-            let modes = held.modes_mut(request.purpose);
-            *modes = modes.without(request.mode);
+            held.by_transaction = held.by_transaction.without(request.mode);
         });
     }
 
@@ -318,10 +304,8 @@ impl LockTable {
         let mut all = Vec::new();
         for (target, holders) in &self.held {
             for (session, held) in holders {
-                for purpose in [Purpose::Use, Purpose::Explicit, Purpose::Definition] {
-                    let modes = LockMode::ALL.into_iter().filter(|mode| held.modes(purpose).has(*mode));
-                    all.extend(modes.map(|mode| (*session, Request { target: *target, mode, purpose }, true)));
-                }
+                let modes = LockMode::ALL.into_iter().filter(|mode| held.modes().has(*mode));
+                all.extend(modes.map(|mode| (*session, Request { target: *target, mode }, true)));
             }
         }
         all.extend(self.waits.iter().map(|(session, waiting)| (*session, waiting.request, false)));
@@ -336,41 +320,37 @@ mod tests {
 
     use super::*;
 
-    fn lock(mode: LockMode, purpose: Purpose) -> Request {
-        Request { target: LockTarget::Relation(TableId(1)), mode, purpose }
+    fn lock(mode: LockMode) -> Request {
+        Request { target: LockTarget::Relation(TableId(1)), mode }
     }
 
     #[test]
-    fn only_what_is_locked_on_purpose_excludes() {
-        use LockMode::{AccessExclusive, AccessShare, Exclusive, RowExclusive};
-        use Purpose::{Definition, Explicit, Use};
+    fn a_request_waits_for_what_excludes_it() {
+        use LockMode::{AccessExclusive, AccessShare, Exclusive, RowExclusive, Share, ShareRowExclusive};
         for (held, wanted, answer) in [
-            (lock(AccessShare, Use), lock(AccessExclusive, Definition), Answer::Granted),
-            (lock(AccessExclusive, Definition), lock(RowExclusive, Use), Answer::Granted),
-            (lock(AccessExclusive, Definition), lock(AccessExclusive, Definition), Answer::Granted),
-            (lock(AccessShare, Use), lock(AccessExclusive, Explicit), Answer::Excluded),
-            (lock(AccessShare, Explicit), lock(AccessExclusive, Definition), Answer::Excluded),
-            (lock(AccessExclusive, Definition), lock(AccessShare, Explicit), Answer::Excluded),
-            (lock(Exclusive, Explicit), lock(AccessShare, Use), Answer::Granted),
-            (lock(Exclusive, Explicit), lock(RowExclusive, Use), Answer::Excluded),
+            (AccessShare, AccessExclusive, Answer::Excluded),
+            (AccessExclusive, AccessShare, Answer::Excluded),
+            (Exclusive, AccessShare, Answer::Granted),
+            (Exclusive, RowExclusive, Answer::Excluded),
+            (Share, Share, Answer::Granted),
+            (ShareRowExclusive, Share, Answer::Excluded),
         ] {
             let mut table = LockTable::default();
-            assert_eq!(table.request(1, held), Answer::Granted);
-            assert_eq!(table.request(2, wanted), answer, "{held:?} {wanted:?}");
-            assert_eq!(table.request(1, wanted), Answer::Granted, "its own: {held:?} {wanted:?}");
+            assert_eq!(table.request(1, lock(held)), Answer::Granted);
+            assert_eq!(table.request(2, lock(wanted)), answer, "{held:?} {wanted:?}");
+            assert_eq!(table.request(1, lock(wanted)), Answer::Granted, "its own: {held:?} {wanted:?}");
         }
     }
 
     #[test]
     fn a_request_waits_behind_those_that_it_would_keep_waiting() {
         let mut table = LockTable::default();
-        let [read, all] =
-            [lock(LockMode::AccessShare, Purpose::Use), lock(LockMode::AccessExclusive, Purpose::Explicit)];
+        let [read, all] = [lock(LockMode::AccessShare), lock(LockMode::AccessExclusive)];
         assert_eq!(table.request(1, read), Answer::Granted);
         assert_eq!(table.request(2, all), Answer::Excluded);
         table.begin_wait(2, all);
         assert_eq!(table.request(3, read), Answer::Excluded, "behind 2");
-        let change = lock(LockMode::RowExclusive, Purpose::Use);
+        let change = lock(LockMode::RowExclusive);
         assert_eq!(table.request(1, change), Answer::Granted, "2 waits for 1 anyway");
         for held in [read, change] {
             table.release(1, held);
@@ -386,13 +366,13 @@ mod tests {
     /// 1 holds `a` and waits for `b`, behind 2, which waits for what 3 holds of `b`; 3 waits for `a`.
     #[test]
     fn a_circle_of_places_in_the_queue_is_no_deadlock() {
-        let of = |table, mode, purpose| Request { target: LockTarget::Relation(TableId(table)), mode, purpose };
+        let of = |table, mode| Request { target: LockTarget::Relation(TableId(table)), mode };
         let mut table = LockTable::default();
-        assert_eq!(table.request(1, of(1, LockMode::Share, Purpose::Explicit)), Answer::Granted);
-        let read = of(2, LockMode::AccessShare, Purpose::Use);
+        assert_eq!(table.request(1, of(1, LockMode::Share)), Answer::Granted);
+        let read = of(2, LockMode::AccessShare);
         assert_eq!(table.request(3, read), Answer::Granted);
-        table.begin_wait(2, of(2, LockMode::AccessExclusive, Purpose::Explicit));
-        table.begin_wait(3, of(1, LockMode::RowExclusive, Purpose::Use));
+        table.begin_wait(2, of(2, LockMode::AccessExclusive));
+        table.begin_wait(3, of(1, LockMode::RowExclusive));
         assert_eq!(table.open_circle(3, &[]), Circle::None);
         assert_eq!(table.request(1, read), Answer::Excluded);
         table.begin_wait(1, read);
@@ -406,15 +386,15 @@ mod tests {
     /// 2 waits for 1, and 3 only behind 2; then 1 waits for what 3 holds.
     #[test]
     fn whoever_waits_for_its_turn_lets_a_circle_open() {
-        let of = |table, mode, purpose| Request { target: LockTarget::Relation(TableId(table)), mode, purpose };
+        let of = |table, mode| Request { target: LockTarget::Relation(TableId(table)), mode };
         let mut table = LockTable::default();
-        let read = of(1, LockMode::AccessShare, Purpose::Use);
+        let read = of(1, LockMode::AccessShare);
         assert_eq!(table.request(1, read), Answer::Granted);
-        assert_eq!(table.request(3, of(2, LockMode::RowExclusive, Purpose::Use)), Answer::Granted);
-        table.begin_wait(2, of(1, LockMode::AccessExclusive, Purpose::Explicit));
+        assert_eq!(table.request(3, of(2, LockMode::RowExclusive)), Answer::Granted);
+        table.begin_wait(2, of(1, LockMode::AccessExclusive));
         assert_eq!(table.request(3, read), Answer::Excluded);
         table.begin_wait(3, read);
-        table.begin_wait(1, of(2, LockMode::Share, Purpose::Explicit));
+        table.begin_wait(1, of(2, LockMode::Share));
         assert_eq!(table.open_circle(1, &[]), Circle::Opened);
         assert_eq!(table.open_circle(1, &[]), Circle::None);
         assert_eq!(table.request(3, read), Answer::Granted);
@@ -429,10 +409,9 @@ mod tests {
             let mut held: Vec<(i32, Request)> = Vec::new();
             for _ in 0..60 {
                 let session = random.below(4) as i32;
-                let purpose = [Purpose::Use, Purpose::Explicit, Purpose::Definition][random.below(3) as usize];
-                let mode = LockMode::ALL[random.below(if purpose == Purpose::Use { 3 } else { 8 }) as usize];
+                let mode = LockMode::ALL[random.below(8) as usize];
                 let target = LockTarget::Relation(TableId(random.below(2) as u32));
-                let request = Request { target, mode, purpose };
+                let request = Request { target, mode };
                 match random.below(4) {
                     0 => {
                         held.retain(|(holder, lock)| {

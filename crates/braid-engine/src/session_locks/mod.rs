@@ -1,5 +1,4 @@
-//! The locks of sessions: of tables and views, and of the numbers of advisory locks. As PostgreSQL's lock manager has them, but that readers
-//! and writers of rows exclude nobody who defines a table anew: they have their state of it.
+//! The locks of sessions: of tables, views and sequences, and of the numbers of advisory locks. As PostgreSQL's lock manager has them.
 //!
 //! | module | contents |
 //! |---|---|
@@ -31,7 +30,7 @@ use braid_storage::OtherWaits;
 use parking_lot::{Mutex, MutexGuard, RwLock};
 use tokio::sync::Notify;
 
-pub(crate) use lock_mode::{LockMode, LockTarget, Purpose, Request};
+pub(crate) use lock_mode::{LockMode, LockTarget, Request};
 use lock_table::{Answer, Circle, LockTable, TARGETS_MAX};
 
 use crate::{EngineError, SqlState};
@@ -120,9 +119,9 @@ impl Locks {
             is_granted,
             is_listed: false,
         }));
-        // One for all purposes.
+        // One may be moved from a list to the table meanwhile.
         let mut seen = HashSet::new();
-        shown.retain(|lock| seen.insert((lock.session, lock.request.target, lock.request.mode, lock.is_granted)));
+        shown.retain(|lock| seen.insert((lock.session, lock.request, lock.is_granted)));
         shown
     }
 
@@ -194,7 +193,7 @@ impl SessionLocks {
     /// # Errors
     /// For too many locks (53200).
     pub fn use_table(&self, table: TableId, mode: LockMode) -> Result<Used, EngineError> {
-        let request = Request { target: LockTarget::Relation(table), mode, purpose: Purpose::Use };
+        let request = Request { target: LockTarget::Relation(table), mode };
         let mut own = self.own.lock();
         if own.has(request) {
             return Ok(Used::Before);
@@ -209,6 +208,11 @@ impl SessionLocks {
         }
         own.add(Acquired { request, is_listed });
         Ok(Used::Now { strong_given_back: self.locks.strong_given_back() })
+    }
+
+    /// Whether the transaction has locked this already.
+    pub fn holds(&self, request: Request) -> bool {
+        self.own.lock().has(request)
     }
 
     /// Locks for the transaction, if no other session excludes it; whether it has.
@@ -414,7 +418,7 @@ async fn within(
 
 fn request_of(lock: AdvisoryLock) -> Request {
     let mode = if lock.is_shared { LockMode::Share } else { LockMode::Exclusive };
-    Request { target: LockTarget::Advisory(lock.key), mode, purpose: Purpose::Explicit }
+    Request { target: LockTarget::Advisory(lock.key), mode }
 }
 
 fn full() -> EngineError {

@@ -1,19 +1,21 @@
 //! The locks of the session: of tables and of numbers.
 //!
-//! A statement finds out which tables it uses while it is planned. If one of them is locked, planning fails; the statement then waits for the
-//! lock and begins anew ([`Attempts`]), in the state that there is then. Nothing has been changed before.
+//! A statement finds out which tables it uses while it is planned, and which it defines anew when it does so. If one of them is locked, the
+//! statement fails; it then waits for the lock and begins anew ([`Attempts`]), in the state that there is then. What it has changed
+//! before is taken back. So it does where it gets a lock at once, but of what others have changed since it began.
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
 use std::time::Duration;
 
 use braid_base::TableId;
 use braid_sql::SqlError;
 use braid_sql::functions::advisory::{AdvisoryKey, AdvisoryLock, AdvisoryLocks};
-use braid_storage::TableDef;
+use braid_storage::{Catalog, TableDef};
 
 use super::StatementContext;
 use crate::notices::Notice;
-use crate::session_locks::{LockMode, LockTarget, Purpose, Request, SessionLocks, Used};
+use crate::session_locks::{LockMode, LockTarget, Request, SessionLocks, Used};
 use crate::transaction::TransactionMark;
 use crate::{EngineError, SqlState, StatementKind};
 
@@ -27,12 +29,14 @@ pub(super) enum Postponed {
 }
 
 /// The attempt at a statement that may begin anew.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Attempt {
     /// None of the session has had it before: a planner that is left over from an earlier one is told from its own.
     number: u64,
     /// How many strong locks had been given back when it began.
     strong_given_back: u64,
+    /// What was committed when it began, if it may define something anew.
+    committed: Option<Arc<Catalog>>,
     postponed: Option<Postponed>,
 }
 
@@ -52,9 +56,11 @@ impl Attempts<'_> {
     pub fn begin(&mut self) {
         let shared = &self.context.shared;
         let strong_given_back = self.context.database().locks().strong_given_back();
+        let committed = self.has_steps.then(|| self.context.database().store().snapshot());
         let mut state = shared.state.lock();
         state.attempt_count += 1;
-        state.attempt = Some(Attempt { number: state.attempt_count, strong_given_back, postponed: None });
+        let number = state.attempt_count;
+        state.attempt = Some(Attempt { number, strong_given_back, committed, postponed: None });
         self.found = (self.has_steps.then(|| state.transaction.mark()), shared.notices.count());
     }
 
@@ -82,7 +88,7 @@ impl Attempts<'_> {
 
 impl Drop for Attempts<'_> {
     fn drop(&mut self) {
-        self.context.shared.state.lock().attempt = self.outer;
+        self.context.shared.state.lock().attempt = self.outer.take();
     }
 }
 
@@ -127,13 +133,13 @@ impl StatementContext {
 
     /// The attempts at a statement.
     pub fn attempts(&self, kind: StatementKind) -> Attempts<'_> {
-        let outer = self.shared.state.lock().attempt;
+        let outer = self.shared.state.lock().attempt.clone();
         Attempts { context: self, has_steps: kind.defines(), outer, found: (None, 0) }
     }
 
     /// What the statement that is executed or planned is to wait for.
     pub(super) fn postponed(&self) -> Option<Postponed> {
-        self.shared.state.lock().attempt.and_then(|attempt| attempt.postponed)
+        self.shared.state.lock().attempt.as_ref().and_then(|attempt| attempt.postponed)
     }
 
     /// Whether the statement that is executed or planned has found a table locked.
@@ -143,7 +149,7 @@ impl StatementContext {
 
     /// The same context for a planner, which may go on when its statement has been given up.
     pub fn of_planner(&self) -> Self {
-        Self { planned: self.shared.state.lock().attempt.map(|attempt| attempt.number), ..self.clone() }
+        Self { planned: self.shared.state.lock().attempt.as_ref().map(|attempt| attempt.number), ..self.clone() }
     }
 
     /// Locks a table that the statement reads or changes.
@@ -165,9 +171,7 @@ impl StatementContext {
                 Postponed::ForNewState
             }
             (Used::Before | Used::Now { .. }, _) => return Ok(()),
-            (Used::Excluded, _) => {
-                Postponed::Until(Request { target: LockTarget::Relation(table), mode, purpose: Purpose::Use })
-            }
+            (Used::Excluded, _) => Postponed::Until(Request { target: LockTarget::Relation(table), mode }),
         };
         Err(postpone(attempt, postponed))
     }
@@ -179,9 +183,7 @@ impl StatementContext {
     pub async fn wait_to_use(&self, table: TableId, mode: LockMode) -> Result<(), EngineError> {
         match self.locks().use_table(table, mode)? {
             Used::Before | Used::Now { .. } => Ok(()),
-            Used::Excluded => {
-                self.acquire(Request { target: LockTarget::Relation(table), mode, purpose: Purpose::Use }).await
-            }
+            Used::Excluded => self.acquire(Request { target: LockTarget::Relation(table), mode }).await,
         }
     }
 
@@ -194,7 +196,7 @@ impl StatementContext {
         def.foreign_keys.iter().try_for_each(|key| self.use_table(key.referenced, LockMode::RowShare))
     }
 
-    /// Locks relations that the statement has defined anew, before anybody else sees that.
+    /// Locks relations that the statement defines anew, before anybody else sees that.
     ///
     /// # Errors
     /// When the statement is to begin anew.
@@ -203,13 +205,38 @@ impl StatementContext {
         relations: impl IntoIterator<Item = TableId>,
         mode: LockMode,
     ) -> Result<(), EngineError> {
-        for relation in relations {
-            let request = Request { target: LockTarget::Relation(relation), mode, purpose: Purpose::Definition };
-            if !self.locks().try_acquire(request)? {
-                return Err(postpone(self.shared.state.lock().attempt.as_mut(), Postponed::Until(request)));
+        relations.into_iter().try_for_each(|relation| {
+            let request = Request { target: LockTarget::Relation(relation), mode };
+            self.define_locked(request, relation)?;
+            match mode {
+                // Others may lock it so, too, but one definition takes the place of another.
+                LockMode::Share => {
+                    let target = LockTarget::Definition(relation);
+                    self.define_locked(Request { target, mode: LockMode::Exclusive }, relation)
+                }
+                _ => Ok(()),
             }
+        })
+    }
+
+    fn define_locked(&self, request: Request, relation: TableId) -> Result<(), EngineError> {
+        if self.locks().holds(request) {
+            return Ok(());
         }
-        Ok(())
+        let postponed = match self.locks().try_acquire(request)? {
+            true if self.is_changed_since(relation) => Postponed::ForNewState,
+            true => return Ok(()),
+            false => Postponed::Until(request),
+        };
+        Err(postpone(self.shared.state.lock().attempt.as_mut(), postponed))
+    }
+
+    /// Whether others have committed changes of a relation since the attempt began.
+    fn is_changed_since(&self, relation: TableId) -> bool {
+        let newest = self.database().store().snapshot();
+        let state = self.shared.state.lock();
+        let begun = state.attempt.as_ref().and_then(|attempt| attempt.committed.as_ref());
+        begun.is_some_and(|begun| !newest.has_same_relation(begun, relation))
     }
 }
 

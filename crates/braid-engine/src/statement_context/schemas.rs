@@ -159,7 +159,8 @@ impl StatementContext {
     pub async fn end_statement(&self) -> Result<(), EngineError> {
         let is_waiting = self.shared.state.lock().on_commit.values().any(|action| *action == OnCommit::Drop);
         match is_waiting && !self.is_in_transaction() {
-            true => self.change(|writes, _| self.end_temporary(writes)).await,
+            // Nobody else uses them.
+            true => self.keep(self.take_writes()).await,
             false => Ok(()),
         }
     }

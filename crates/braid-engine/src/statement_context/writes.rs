@@ -10,8 +10,9 @@ use arrow::array::ArrayRef;
 use arrow::record_batch::RecordBatch;
 use braid_base::{ColumnId, SchemaId, TableId};
 use braid_storage::{
-    AlteredRows, AppendedRows, Catalog, CatalogSequence, KeyDef, KeyLookup, LockWaits, Locked, NewTable, RowDeletes,
-    RowEvent, RowId, SeenRows, SequenceScope, StoreError, TableAppender, TableDef, TableVersion, WriteSet,
+    AlteredRows, AppendedRows, Catalog, CatalogSequence, ForeignKeyDef, KeyDef, KeyLookup, LockWaits, Locked, NewTable,
+    Redefinition, RowDeletes, RowEvent, RowId, SeenRows, SequenceScope, StoreError, TableAppender, TableDef,
+    TableVersion, WriteSet,
 };
 
 use super::StatementContext;
@@ -223,7 +224,8 @@ impl StatementContext {
         }
     }
 
-    /// Makes changes and adds rows, in the transaction or by one commit. Returns the number of rows.
+    /// Makes changes and adds rows, in the transaction or by one commit. Returns the number of rows. The statement has locked what it defines
+    /// anew.
     ///
     /// # Errors
     /// Those of `change`, and what writing and commits fail with.
@@ -237,10 +239,7 @@ impl StatementContext {
         let mut writes = self.take_writes();
         let before = writes.clone();
         let changed = match change(&mut writes, &view) {
-            Ok(()) => match self.define(&before, &writes) {
-                Ok(()) => writes.add_rows(rows).await.map_err(EngineError::from),
-                Err(error) => Err(error),
-            },
+            Ok(()) => writes.add_rows(rows).await.map_err(EngineError::from),
             Err(error) => Err(error),
         };
         self.own_new_objects(&mut writes, &view);
@@ -325,22 +324,33 @@ impl StatementContext {
         }
     }
 
-    /// Locks a table that gets another definition, and those that new foreign keys refer to.
+    /// Locks a table that gets another definition, and those that new foreign keys and those that go refer to.
     ///
     /// # Errors
     /// When the statement is to begin anew.
     pub fn define_table(&self, view: &Catalog, def: &TableDef) -> Result<(), EngineError> {
         self.define_relations([def.id], mode_of_change(view, def))?;
         let known = view.by_id(def.id).map_or(&[][..], |version| &version.def.foreign_keys);
-        let new = def.foreign_keys.iter().filter(|key| known.iter().all(|known| known.id != key.id));
-        self.define_relations(new.map(|key| key.referenced), LockMode::ShareRowExclusive)
+        let new = |one: &[Arc<ForeignKeyDef>], other: &[Arc<ForeignKeyDef>]| -> Vec<TableId> {
+            let is_new = |key: &&Arc<ForeignKeyDef>| other.iter().all(|known| known.id != key.id);
+            let referenced = one.iter().filter(is_new).map(|key| key.referenced);
+            referenced.filter(|table| *table != def.id).collect()
+        };
+        self.define_relations(new(known, &def.foreign_keys), LockMode::AccessExclusive)?;
+        self.define_relations(new(&def.foreign_keys, known), LockMode::ShareRowExclusive)
     }
 
     /// Locks the relations that a statement defines anew.
     fn define(&self, before: &WriteSet, writes: &WriteSet) -> Result<(), EngineError> {
-        let known = before.redefined_relations();
-        let defined = writes.redefined_relations().into_iter().filter(|relation| !known.contains(relation));
-        self.define_relations(defined, LockMode::AccessExclusive)
+        let known = before.redefinitions();
+        let new = writes.redefinitions().into_iter();
+        new.filter(|(relation, how)| known.get(relation) < Some(how)).try_for_each(|(relation, how)| {
+            let mode = match how {
+                Redefinition::BesideReaders => LockMode::ShareRowExclusive,
+                Redefinition::Alone => LockMode::AccessExclusive,
+            };
+            self.define_relations([relation], mode)
+        })
     }
 
     /// Makes changes and gives a table another definition, for the statements of the transaction. [`Self::keep_changes`] keeps them. `states`
@@ -357,7 +367,12 @@ impl StatementContext {
         self.check_lasting(view, def.schema, &def.columns)?;
         self.define_table(view, &def)?;
         let mut writes = self.take_writes();
-        change(&mut writes, view)?;
+        let before = writes.clone();
+        let changed = change(&mut writes, view).map_err(EngineError::from);
+        if let Err(error) = changed.and_then(|()| self.define(&before, &writes)) {
+            self.put_writes(before);
+            return Err(error);
+        }
         self.own_new_objects(&mut writes, view);
         writes.alter_table((committed, view), def, rows).await?;
         self.shared.state.lock().transaction.put_writes(writes);
@@ -396,8 +411,11 @@ impl StatementContext {
         self.shared.state.lock().transaction.put_writes(writes);
     }
 
-    /// Keeps changes until the end of the transaction, or commits them.
-    async fn keep(&self, mut writes: WriteSet) -> Result<(), EngineError> {
+    /// Keeps changes until the end of the transaction, or commits them, without the temporary tables that go with it.
+    ///
+    /// # Errors
+    /// What commits fail with.
+    pub(super) async fn keep(&self, mut writes: WriteSet) -> Result<(), EngineError> {
         {
             let mut state = self.shared.state.lock();
             if state.is_in_transaction() {
@@ -413,19 +431,36 @@ impl StatementContext {
     }
 }
 
-/// How a table is locked that gets another definition: only indexes and foreign keys let others go on, as in PostgreSQL.
+/// How a table is locked that gets another definition: as in PostgreSQL, but that nobody changes rows beside it, as their commit needs the
+/// definition that they were made for.
 fn mode_of_change(view: &Catalog, def: &TableDef) -> LockMode {
     let Some(before) = view.by_id(def.id).map(|version| &version.def) else { return LockMode::AccessExclusive };
     let new_keys = def.keys.get(before.keys.len()..).unwrap_or_default();
     let adds_indexes = !new_keys.is_empty() && new_keys.iter().all(|key| !key.kind.is_constraint());
-    let adds_foreign_keys = def.foreign_keys.len() > before.foreign_keys.len();
     if adds_indexes && **before == (TableDef { keys: before.keys.clone(), ..def.clone() }) {
         return LockMode::Share;
     }
+    let adds_foreign_keys = def.foreign_keys.len() > before.foreign_keys.len();
     if adds_foreign_keys && **before == (TableDef { foreign_keys: before.foreign_keys.clone(), ..def.clone() }) {
         return LockMode::ShareRowExclusive;
     }
-    LockMode::AccessExclusive
+    match without_notes(before) == without_notes(def) {
+        true => LockMode::ShareRowExclusive,
+        false => LockMode::AccessExclusive,
+    }
+}
+
+/// A definition without what changes the meaning of no statement: comments, which constraints are known to hold, and the names of indexes.
+fn without_notes(def: &TableDef) -> TableDef {
+    let mut def = def.clone();
+    for check in &mut def.checks {
+        (check.comment, check.validated) = (None, true);
+    }
+    for key in &mut def.foreign_keys {
+        *key = Arc::new(ForeignKeyDef { validated: true, ..ForeignKeyDef::clone(key) });
+    }
+    def.keys.iter_mut().filter(|key| !key.kind.is_constraint()).for_each(|key| key.name.clear());
+    def
 }
 
 /// Whether all statements of a transaction read one snapshot.

@@ -7,12 +7,12 @@ use braid_storage::{Catalog, Reference, SequenceState, StoreError, WriteSet};
 use sqlparser::ast::{CascadeOption, Truncate, TruncateIdentityOption};
 
 use crate::notices::Notice;
+use crate::session_locks::LockMode;
 use crate::statement_context::StatementContext;
 use crate::table_names::named_table;
 use crate::{EngineError, Outcome, SqlState};
 
-/// `TRUNCATE [TABLE] a, b`: removes all rows. Those that others commit before the transaction does are removed as well: it is as if it
-/// had waited for them. Tables that refer to one of them are emptied as well, with CASCADE, or are named besides.
+/// `TRUNCATE [TABLE] a, b`: removes all rows. Tables that refer to one of them are emptied as well, with CASCADE, or are named besides.
 ///
 /// # Errors
 /// For tables that do not exist or are referred to by others, and clauses that are not PostgreSQL's.
@@ -27,6 +27,7 @@ pub(crate) async fn truncate(context: &StatementContext, truncate: &Truncate) ->
         tables.insert(named_table(context, &snapshot, &target.name)?.into_truncated()?);
     }
     let references = referring(context, &snapshot, &mut tables, truncate.cascade == Some(CascadeOption::Cascade))?;
+    context.define_relations(tables.iter().copied(), LockMode::AccessExclusive)?;
     let mut writes = context.take_writes();
     // Others may add foreign keys while it waits.
     tables.iter().for_each(|table| writes.note_known_references(&snapshot, *table));

@@ -1,7 +1,7 @@
 //! CREATE MATERIALIZED VIEW and REFRESH MATERIALIZED VIEW.
 //!
 //! A materialized view is a table and a view with one id. REFRESH puts the rows of the query in the place of the table's, in one commit.
-//! Of two that are under way at a time the first to commit wins, so that no older rows take the place of newer ones.
+//! Of two that are under way at a time the second waits, so that no older rows take the place of newer ones.
 
 use std::sync::Arc;
 
@@ -17,6 +17,7 @@ use crate::bound_parameters::BoundParameters;
 use crate::dml::assignment::Assignment;
 use crate::front_end::{self, StoredIn, StoredRows, TableOfQuery, ViewQuery};
 use crate::notices::Notice;
+use crate::session_locks::LockMode;
 use crate::statement::{CreateView, RefreshView};
 use crate::statement_context::StatementContext;
 use crate::storage_parameters::check_parameters;
@@ -78,7 +79,7 @@ pub(super) async fn create(
 /// `REFRESH MATERIALIZED VIEW name [WITH [NO] DATA]`
 ///
 /// # Errors
-/// Those of the query; for what is no materialized view; 40001 if another session refreshes it meanwhile.
+/// Those of the query; for what is no materialized view.
 pub(super) async fn refresh(
     context: &StatementContext,
     statement: &Statement,
@@ -101,6 +102,8 @@ pub(super) async fn refresh(
     if refresh.is_concurrent {
         check_concurrent(context, &view, &table.def)?;
     }
+    let mode = if refresh.is_concurrent { LockMode::Exclusive } else { LockMode::AccessExclusive };
+    context.define_relations([view.id], mode)?;
     let mut appender = context.append(&table.def);
     if refresh.with_data {
         let stored_in = StoredIn::new(&table.def.columns, Vec::new()).with_rows(front_end::query_of_view(&view)?.1);
@@ -115,7 +118,7 @@ pub(super) async fn refresh(
     Ok(Outcome::done("REFRESH MATERIALIZED VIEW"))
 }
 
-/// Checks that PostgreSQL could refresh a view beside its readers, by a key of its rows. Here every refresh leaves readers alone.
+/// Checks that a view can be refreshed beside its readers, by a key of its rows, as PostgreSQL does it.
 fn check_concurrent(context: &StatementContext, view: &ViewDef, table: &TableDef) -> Result<(), EngineError> {
     if view.kind == (ViewKind::Materialized { is_populated: false }) {
         return Err(EngineError::unsupported(

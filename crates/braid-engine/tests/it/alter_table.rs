@@ -4,7 +4,7 @@ use braid_engine::{Database, Outcome, Session};
 use futures::StreamExt;
 use tokio_util::sync::CancellationToken;
 
-use crate::test_db::{TestDb, column_names, config, copy_in, run, run_one};
+use crate::test_db::{TestDb, answer_of, begun_to_wait, column_names, config, copy_in, run, run_one};
 
 async fn state(session: &Session, sql: &str) -> String {
     run(session, sql).await.unwrap_err().sqlstate().to_owned()
@@ -65,40 +65,38 @@ async fn prepared_statements_keep_their_columns_or_fail() {
     db.check(&[("select * from t order by a", "1|NULL\n3|NULL")]).await;
 }
 
+/// Who alters a table waits for those that use it, and works with what they have left; those behind it see the new definition.
 #[tokio::test]
-async fn the_first_commit_wins_where_others_change_what_is_altered() {
+async fn alterations_and_those_that_use_the_table_wait_for_each_other() {
     let db = TestDb::new().await;
-    let bob = db.database.session("bob");
-    db.run("create table t (a int);; insert into t values (1)").await;
-    // Rows of the definition before.
-    run(&bob, "begin;; insert into t values (2)").await.unwrap();
-    db.run("alter table t add b int default 5").await;
-    assert_eq!(run(&bob, "select * from t order by a").await.unwrap(), "1|5\n2|5");
-    assert_eq!(state(&bob, "commit").await, "40001");
-    // Another alteration.
-    run(&bob, "begin;; alter table t add c int").await.unwrap();
-    db.run("alter table t rename b to bb").await;
-    assert_eq!(state(&bob, "commit").await, "40001");
-    // Rows that were not rewritten.
-    run(&bob, "begin;; alter table t alter a type text").await.unwrap();
-    db.run("insert into t values (3, 4)").await;
-    assert_eq!(run(&bob, "select a from t").await.unwrap(), "1");
-    assert_eq!(state(&bob, "commit").await, "40001");
-    // A null in a column that is to have none.
-    run(&bob, "begin;; alter table t alter a set not null").await.unwrap();
-    db.run("insert into t values (null, 4)").await;
-    assert_eq!(state(&bob, "commit").await, "23502");
-    // What depends on no rows goes on top of theirs.
-    run(&bob, "begin;; alter table t add d text default 'd', drop bb").await.unwrap();
-    db.run("insert into t values (7, 8)").await;
-    assert_eq!(run(&bob, "select * from t where a = 7").await.unwrap(), "7|d");
-    run(&bob, "commit").await.unwrap();
-    db.check(&[("select * from t order by a", "1|d\n3|d\n7|d\nNULL|d")]).await;
+    let (bob, carol) = (db.database.session("bob"), db.database.session("carol"));
+    db.run("create table t (a int);; insert into t values (1);; create table other (a int)").await;
+    for (first, second, answer) in [
+        ("insert into t values (2)", "alter table t add b int default 5", Ok("ALTER TABLE")),
+        ("select * from t", "alter table t add c int", Ok("ALTER TABLE")),
+        ("alter table t rename c to cc", "alter table t rename b to bb", Ok("ALTER TABLE")),
+        ("insert into t values (3, 4, 0)", "alter table t alter a type text", Ok("ALTER TABLE")),
+        ("insert into t values (null, 4, 0)", "alter table t alter a set not null", Err("23502")),
+        ("update t set bb = 9 where bb = 4", "alter table t add check (bb < 9)", Err("23514")),
+        ("insert into t values ('3', 4, 0)", "create unique index on t (a)", Err("23505")),
+        ("alter table t add d text default 'd', drop bb, drop cc", "insert into t values ('7', 'x')", Ok("INSERT 0 1")),
+        ("alter table t rename to u", "select * from t", Err("42P01")),
+        ("alter table u rename to t", "select count(*) from u", Err("42P01")),
+        ("drop table t;; create table t (a text, d text)", "insert into t values ('1', 'd')", Ok("INSERT 0 1")),
+        ("truncate t", "select count(*) from t", Ok("0")),
+    ] {
+        run(&bob, &format!("begin;; {first}")).await.unwrap();
+        let waiting = begun_to_wait(&db, &carol, second).await;
+        run(&bob, "commit").await.unwrap();
+        let answered = answer_of(waiting).await;
+        assert_eq!(answered.as_deref().map_err(String::as_str), answer, "{first}; {second}");
+    }
     // A snapshot from before stays what it is.
-    run(&bob, "begin isolation level repeatable read;; select * from t").await.unwrap();
+    db.run("insert into t values ('1', 'd')").await;
+    run(&bob, "begin isolation level repeatable read;; select * from other").await.unwrap();
     db.run("alter table t drop d").await;
-    assert_eq!(run(&bob, "select * from t where a = 1").await.unwrap(), "1|d");
-    assert_eq!(run(&bob, "insert into t values (9, 'e')").await.unwrap(), "INSERT 0 1");
+    assert_eq!(run(&bob, "select * from t where a = '1'").await.unwrap(), "1|d");
+    assert_eq!(run(&bob, "insert into t values ('9', 'e')").await.unwrap(), "INSERT 0 1");
     assert_eq!(state(&bob, "commit").await, "40001");
 }
 

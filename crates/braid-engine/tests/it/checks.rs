@@ -2,7 +2,7 @@
 
 use braid_engine::{EngineError, ErrorObject};
 
-use crate::test_db::{TestDb, copy_in};
+use crate::test_db::{TestDb, answer_of, begun_to_wait, copy_in, run};
 
 /// The parts of an error that are about a row.
 fn about(error: &EngineError) -> (String, String, String) {
@@ -72,16 +72,17 @@ async fn a_load_names_the_line_of_the_first_row_that_fails() {
 #[tokio::test]
 async fn a_condition_is_added_to_the_rows_that_there_are() {
     let db = TestDb::new().await;
-    let bob = db.database.session("bob");
-    let state = async |sql: &str| crate::test_db::run(&bob, sql).await.unwrap_err().sqlstate();
+    let (bob, carol) = (db.database.session("bob"), db.database.session("carol"));
     db.run("create table t (a int);; insert into t values (1), (2)").await;
-    crate::test_db::run(&bob, "begin;; alter table t add check (a > 0)").await.unwrap();
-    // Not seen by the check.
-    db.run("insert into t values (-1)").await;
-    assert_eq!(state("commit").await, "40001");
-    crate::test_db::run(&bob, "begin;; alter table t add check (a > 0) not valid").await.unwrap();
-    db.run("insert into t values (-2)").await;
-    crate::test_db::run(&bob, "commit").await.unwrap();
+    for (first, second) in [
+        ("insert into t values (-1)", "alter table t add check (a > 0)"),
+        ("alter table t add check (a > 0) not valid", "insert into t values (-2)"),
+    ] {
+        run(&bob, &format!("begin;; {first}")).await.unwrap();
+        let waiting = begun_to_wait(&db, &carol, second).await;
+        run(&bob, "commit").await.unwrap();
+        assert_eq!(answer_of(waiting).await.unwrap_err(), "23514", "{second}");
+    }
     assert_eq!(db.state("insert into t values (-3)").await, "23514");
     assert_eq!(db.state("alter table t validate constraint t_a_check").await, "23514");
     db.run("delete from t where a < 0;; alter table t validate constraint t_a_check").await;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use braid_base::{Random, SeededRandom};
 use braid_engine::Session;
 
-use crate::test_db::{SOON, TestDb, run, waits};
+use crate::test_db::{SOON, TestDb, answer_of, begun_to_wait, run, waits};
 
 async fn related(action: &str) -> (TestDb, Session) {
     let db = TestDb::new().await;
@@ -86,17 +86,16 @@ async fn a_key_that_others_have_added_is_not_passed_by() {
     let db = TestDb::new().await;
     db.run("create table p (id int primary key);; insert into p values (1);; create table c (p int);; insert into c values (1)").await;
     let bob = db.database.session("bob");
-    // Who has removed a row does not know that others refer to it now.
-    run(&bob, "begin;; delete from p").await.unwrap();
-    db.run("alter table c add constraint f foreign key (p) references p").await;
-    assert_eq!(run(&bob, "commit").await.unwrap_err().sqlstate(), "40001");
-    db.run("alter table c drop constraint f").await;
-    // The other way round, what the key was compared with is gone.
-    run(&bob, "begin;; delete from p").await.unwrap();
-    db.run("begin;; alter table c add constraint f foreign key (p) references p").await;
-    run(&bob, "commit").await.unwrap();
-    assert_eq!(db.state("commit").await, "40001");
-    db.check(&[("select count(*) from p", "0"), ("insert into c values (7)", "INSERT 0 1")]).await;
+    let add = "alter table c add constraint f foreign key (p) references p";
+    db.run("begin;; delete from p").await;
+    let waiting = begun_to_wait(&db, &bob, add).await;
+    db.run("commit").await;
+    assert_eq!(answer_of(waiting).await.unwrap_err(), "23503");
+    db.run("insert into p values (1);; begin").await;
+    db.run(add).await;
+    let waiting = begun_to_wait(&db, &bob, "delete from p").await;
+    db.run("commit").await;
+    assert_eq!(answer_of(waiting).await.unwrap_err(), "23503");
 }
 
 /// Rows come and go at random in several sessions; what is left refers to what is left.
@@ -211,74 +210,68 @@ async fn a_table_is_not_emptied_past_a_key_that_others_have_added() {
     let db = TestDb::new().await;
     db.run("create table p (id int primary key);; insert into p values (1)").await;
     let bob = db.database.session("bob");
-    run(&bob, "begin;; truncate p").await.unwrap();
-    db.run("create table c (p int references p);; insert into c values (1)").await;
-    assert_eq!(run(&bob, "commit").await.unwrap_err().sqlstate(), "40001");
+    db.run("begin;; truncate p").await;
+    let waiting = begun_to_wait(&db, &bob, "create table c (p int references p);; insert into c values (1)").await;
+    db.run("commit").await;
+    assert_eq!(answer_of(waiting).await.unwrap_err(), "23503");
     // Who empties both waits for those that are about to refer to one of them.
-    db.run("begin;; insert into c values (1)").await;
+    db.run("insert into p values (1);; begin;; insert into c values (1)").await;
     assert_eq!(waits(&bob, "truncate p, c", async { drop(db.run("commit").await) }).await.unwrap(), "TRUNCATE TABLE");
     db.check(&[("select count(*) from c", "0")]).await;
 }
 
-/// Foreign keys that come while others have changed rows, or are known to one transaction only. In each case the last COMMIT fails.
+/// Foreign keys that come while others have changed rows, or are known to one transaction only: the second waits for the first.
 #[tokio::test]
 async fn no_commit_passes_by_what_another_transaction_has_not_seen() {
-    for (first, second, last) in [
-        // A foreign key that only its transaction knows.
+    for (first, second, answer) in [
+        ("create table d (r int references p);; insert into d values (1)", "delete from p where id = 1", Err("23503")),
         (
-            "begin;; create table d (r int references p);; insert into d values (1)",
-            "delete from p where id = 1",
-            "commit",
-        ),
-        (
-            "begin;; alter table c add foreign key (r) references p not valid;; insert into c values (1)",
+            "alter table c add foreign key (r) references p not valid;; insert into c values (1)",
             "update p set id = 9 where id = 1",
-            "commit",
+            Err("23503"),
         ),
-        // One that has come since rows were removed, on a table that is altered besides.
+        ("delete from p where id = 1", "alter table c add foreign key (r) references p", Err("23503")),
         (
-            "begin;; delete from p where id = 1",
+            "alter table p alter id type bigint using id + 100",
             "alter table c add foreign key (r) references p",
-            "alter table c add column x int;; commit",
+            Err("23503"),
         ),
-        (
-            "begin;; alter table p alter id type bigint using id + 100",
-            "alter table c add foreign key (r) references p",
-            "commit",
-        ),
-        (
-            "begin isolation level repeatable read;; select * from p",
-            "alter table c add foreign key (r) references p on delete cascade",
-            "update p set v = v + 1 where id = 1;; commit",
-        ),
-        (
-            "create table f (r int references p);; begin isolation level repeatable read;; select * from f",
-            "alter table p drop column id cascade",
-            "insert into f values (1);; commit",
-        ),
+        ("select * from f", "alter table p drop column id cascade", Ok("ALTER TABLE")),
+        ("drop table f", "select * from p", Ok("1|0\n2|0")),
     ] {
-        let db = TestDb::new().await;
-        db.run("create table p (id int primary key, v int);; insert into p values (1, 0), (2, 0)").await;
-        db.run("create table c (r int);; insert into c values (1), (2)").await;
-        let bob = db.database.session("bob");
-        db.run(first).await;
-        run(&bob, second).await.unwrap();
-        assert_eq!(db.state(last).await, "40001", "{first}; {second}; {last}");
-        run(&bob, "select 1").await.unwrap();
+        let (db, bob) = with_parent().await;
+        db.run(&format!("begin;; {first}")).await;
+        let waiting = begun_to_wait(&db, &bob, second).await;
+        db.run("commit").await;
+        let answered = answer_of(waiting).await;
+        assert_eq!(answered.as_deref().map_err(String::as_str), answer, "{first}; {second}");
     }
+    // Where all statements read one state, what came since is found at the end.
+    let (db, bob) = with_parent().await;
+    db.run("begin isolation level repeatable read;; select * from p").await;
+    run(&bob, "alter table c add foreign key (r) references p on delete cascade").await.unwrap();
+    assert_eq!(db.state("update p set v = v + 1 where id = 1;; commit").await, "40001");
+}
+
+async fn with_parent() -> (TestDb, Session) {
+    let db = TestDb::new().await;
+    db.run("create table p (id int primary key, v int);; insert into p values (1, 0), (2, 0)").await;
+    db.run("create table c (r int);; insert into c values (1), (2);; create table f (r int references p)").await;
+    let bob = db.database.session("bob");
+    (db, bob)
 }
 
 #[tokio::test]
-async fn truncate_does_not_pass_by_a_key_that_comes_while_it_waits() {
+async fn a_key_that_comes_while_truncate_waits_waits_behind_it() {
     let (db, bob) = related("").await;
+    let carol = db.database.session("carol");
     db.run("begin;; insert into c values (1, 1)").await;
-    let ends = async {
-        let carol = db.database.session("carol");
-        run(&carol, "create table d (r int references p);; insert into d values (1)").await.unwrap();
-        db.run("commit").await;
-    };
-    assert_eq!(waits(&bob, "truncate p, c", ends).await.unwrap_err(), "40001");
-    db.check(&[("select count(*) from p, d where id = r", "1")]).await;
+    let truncating = begun_to_wait(&db, &bob, "truncate p, c").await;
+    let creating = begun_to_wait(&db, &carol, "create table d (r int references p);; insert into d values (1)").await;
+    db.run("commit").await;
+    answer_of(truncating).await.unwrap();
+    assert_eq!(answer_of(creating).await.unwrap_err(), "23503");
+    db.check(&[("select count(*) from p", "0")]).await;
 }
 
 #[tokio::test]

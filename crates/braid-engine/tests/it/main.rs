@@ -8,6 +8,7 @@ mod backends;
 mod checks;
 mod comments;
 mod copy;
+mod definition_locks;
 mod deleted_rows;
 mod dml;
 mod domains;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use braid_engine::Session;
 
-use crate::test_db::{SOON, TestDb, run, waits};
+use crate::test_db::{SOON, TestDb, answer_of, begun_to_wait, run, waits};
 
 async fn accounts() -> (TestDb, Session) {
     let db = TestDb::new().await;
@@ -237,15 +237,15 @@ async fn rows_that_are_moved_by_others_are_not_skipped() {
     futures::join!(take, insert);
 }
 
-/// There are no locks of tables: what comes second fails.
+/// Who locks rows keeps others from defining their table anew.
 #[tokio::test]
-async fn a_lock_of_rows_that_are_gone_with_their_table_fails_its_commit() {
+async fn definitions_wait_for_locks_of_rows() {
     let (db, bob) = accounts().await;
     for change in ["alter table a alter v type bigint", "truncate a", "drop table a"] {
         db.run("begin;; select v from a where id = 1 for update").await;
-        run(&bob, change).await.unwrap();
-        assert_eq!(db.state("commit").await, "40001", "{change}");
-        db.run("begin;; rollback").await;
+        let waiting = begun_to_wait(&db, &bob, change).await;
+        db.run("commit").await;
+        answer_of(waiting).await.unwrap();
         run(&bob, "create table if not exists a (id int primary key, v int);; insert into a values (1, 1) on conflict do nothing")
             .await
             .unwrap();

@@ -6,7 +6,7 @@ use braid_engine::Database;
 use braid_storage::ColumnChange;
 use braid_testing::cases;
 
-use crate::test_db::{TestDb, config, run};
+use crate::test_db::{TestDb, answer_of, begun_to_wait, config, run};
 
 #[tokio::test]
 async fn views_survive_a_restart() {
@@ -181,26 +181,23 @@ async fn columns_that_views_read_are_dropped_with_them_and_keep_their_types() {
 }
 
 #[tokio::test]
-async fn a_view_and_an_alteration_of_what_it_reads_exclude_each_other() {
+async fn a_view_and_an_alteration_of_what_it_reads_wait_for_each_other() {
     let db = TestDb::new().await;
     let other = db.database.session("bob");
-    for (alteration, state) in [("alter a type text", "40001"), ("drop a", "40001"), ("rename to u", "")] {
-        for view_is_first in [true, false] {
+    let view = "create view v as select a + 1 as a from t";
+    for (alteration, behind_view, view_behind) in
+        [("alter a type text", "0A000", "42883"), ("drop a", "2BP01", "42703"), ("rename to u", "", "42P01")]
+    {
+        let alteration = format!("alter table t {alteration}");
+        for (first, second, state) in [(view, &*alteration, behind_view), (&alteration, view, view_behind)] {
             db.run("create table t (a int, b int); insert into t values (1, 2)").await;
-            db.run("begin; create view v as select a + 1 as a from t").await;
-            run(&other, &format!("begin; alter table t {alteration}")).await.unwrap();
-            if view_is_first {
-                db.run("commit").await;
-            }
-            let altered = run(&other, "commit").await;
-            let failed = if view_is_first { altered } else { run(&db.session, "commit").await };
-            assert_eq!(
-                failed.map_or_else(|error| error.sqlstate().to_owned(), |_| String::new()),
-                state,
-                "{alteration}"
-            );
-            if view_is_first || state.is_empty() {
-                assert_eq!(db.run("select a from v").await, "2", "{alteration}");
+            db.run(&format!("begin; {first}")).await;
+            let waiting = begun_to_wait(&db, &other, second).await;
+            db.run("commit").await;
+            let answered = answer_of(waiting).await;
+            assert_eq!(answered.err().unwrap_or_default(), state, "{first}; {second}");
+            if first == view {
+                assert_eq!(db.run("select a from v").await, "2", "{second}");
             }
             db.run("drop table if exists t cascade; drop table if exists u cascade").await;
         }
@@ -252,26 +249,37 @@ async fn kept_plans_and_descriptions_are_those_of_the_view_that_is_there() {
 }
 
 #[tokio::test]
-async fn sessions_that_change_one_view_exclude_each_other() {
+async fn sessions_that_change_one_view_wait_for_each_other() {
     let db = TestDb::new().await;
     let other = db.database.session("bob");
     db.run("create table t (a int); create view v as select a from t").await;
-    db.run("begin; create or replace view v as select 1 as a").await;
-    run(&other, "create or replace view v as select 2 as a").await.unwrap();
-    assert_eq!(db.state("commit").await, "40001");
-    assert_eq!(db.run("select a from v").await, "2");
-    db.run("begin; create view w as select a from t").await;
-    run(&other, "drop view v; drop table t").await.unwrap();
-    assert_eq!(db.state("commit").await, "40001");
-    db.run("begin; create view w as select 1 as a").await;
-    run(&other, "create table w (a int)").await.unwrap();
-    assert_eq!(db.state("commit").await, "42P07");
-    // Of two refreshes the first to commit wins.
-    db.run("create materialized view m as select a from w").await;
-    db.run("begin; refresh materialized view m").await;
-    run(&other, "insert into w values (1); refresh materialized view m").await.unwrap();
-    assert_eq!(db.state("commit").await, "40001");
+    for (first, second, answer) in [
+        ("create or replace view v as select 1 as a", "create or replace view v as select 2 as a", Ok("CREATE VIEW")),
+        ("create view w as select a from t", "drop view v; drop table t", Err("2BP01")),
+        ("drop view w", "create or replace view w as select 1 as a", Ok("CREATE VIEW")),
+        ("create materialized view m as select a from t", "drop table t", Err("2BP01")),
+        (
+            "insert into t values (1); refresh materialized view m",
+            "refresh materialized view m",
+            Ok("REFRESH MATERIALIZED VIEW"),
+        ),
+        ("select * from m", "refresh materialized view m", Ok("REFRESH MATERIALIZED VIEW")),
+    ] {
+        db.run(&format!("begin; {first}")).await;
+        let waiting = begun_to_wait(&db, &other, second).await;
+        db.run("commit").await;
+        let answered = answer_of(waiting).await;
+        assert_eq!(answered.as_deref().map_err(String::as_str), answer, "{first}; {second}");
+    }
     assert_eq!(db.run("select a from m").await, "1");
+    // Readers go on beside CONCURRENTLY.
+    db.run("create unique index on m (a); begin; select * from m").await;
+    run(&other, "refresh materialized view concurrently m").await.unwrap();
+    db.run("commit").await;
+    // Of two that take one name the first to commit has it.
+    db.run("begin; create view x as select 1 as a").await;
+    run(&other, "create table x (a int)").await.unwrap();
+    assert_eq!(db.state("commit").await, "42P07");
 }
 
 #[tokio::test]

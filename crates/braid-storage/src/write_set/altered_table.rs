@@ -1,7 +1,8 @@
 //! A table that a transaction alters: the new definition, on top of what is committed.
 //!
 //! Until the commit the table is altered for its transaction only. The commit fails if others have altered the table meanwhile, and, where
-//! the alteration depends on the rows that were there, if others have changed any: PostgreSQL's exclusive lock keeps them waiting.
+//! the alteration depends on the rows that were there, if others have changed any. Who uses the store keeps them waiting before; the commit is
+//! the second line of defence, and the only one for a transaction whose state is older than what others have done.
 //!
 //! Rows that the transaction has added before stay in the files that they are in, with the columns that they had then; those in memory are
 //! written first.

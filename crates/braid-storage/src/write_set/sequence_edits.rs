@@ -6,6 +6,7 @@ use std::sync::Arc;
 use braid_base::TableId;
 
 use super::WriteSet;
+use super::redefinitions::Redefinition;
 use super::table_writes::Base;
 use crate::StoreError;
 use crate::catalog::{Catalog, CatalogSequence};
@@ -43,6 +44,20 @@ impl SequenceEdits {
         let of_changes = |changes: &'_ Changes| -> Vec<_> {
             let all = changes.before.iter().chain(&changes.after);
             all.filter(|(id, _)| changes.is_touched(id)).map(|(_, known)| Arc::clone(&known.definition)).collect()
+        };
+        self.changes.iter().flat_map(of_changes)
+    }
+
+    /// The committed sequences that are altered or dropped.
+    pub(super) fn redefined(&self) -> impl Iterator<Item = (TableId, Redefinition)> {
+        let of_changes = |changes: &'_ Changes| -> Vec<_> {
+            let touched = changes.before.iter().filter(|(id, _)| changes.is_touched(id));
+            let how = |(id, before): (&TableId, &CatalogSequence)| {
+                let place = |known: &CatalogSequence| (known.definition.schema, known.definition.name.clone());
+                let keeps_place = changes.after.get(id).is_some_and(|after| place(after) == place(before));
+                (*id, if keeps_place { Redefinition::BesideReaders } else { Redefinition::Alone })
+            };
+            touched.map(how).collect()
         };
         self.changes.iter().flat_map(of_changes)
     }

@@ -86,11 +86,6 @@ impl TableWrites {
         self.base == Base::Dropped || newest.by_id(self.def.id).is_none_or(|version| version.def != self.def)
     }
 
-    /// Whether a committed table is altered, emptied or dropped.
-    pub(super) fn is_redefined(&self) -> bool {
-        matches!(self.base, Base::Dropped | Base::Emptied) || self.base != Base::New && self.altered.is_some()
-    }
-
     /// Whether some rows are in no file.
     pub(super) fn is_unsettled(&self) -> bool {
         self.recent.iter().any(|recent| recent.file.is_none())
