@@ -27,12 +27,13 @@ pub(super) fn put(context: &StatementContext, options: &RoleOptions, role: &mut 
             RoleOption::BypassRls(is_set) => attributes.bypasses_row_security = *is_set,
             RoleOption::ConnectionLimit(limit) => role.connection_limit = connection_limit(*limit)?,
             RoleOption::Password(None) => role.password = None,
-            RoleOption::Password(Some(password)) if password.is_empty() => {
-                let message = "empty string is not a valid password, clearing password";
-                context.raise(Notice::harmless(SqlState::SuccessfulCompletion, message));
-                role.password = None;
+            RoleOption::Password(Some(password)) => {
+                role.password = verifier_of(password)?;
+                if role.password.is_none() {
+                    let message = "empty string is not a valid password, clearing password";
+                    context.raise(Notice::harmless(SqlState::SuccessfulCompletion, message));
+                }
             }
-            RoleOption::Password(Some(password)) => role.password = Some(verifier_of(password)?),
             RoleOption::ValidUntil(time) => role.valid_until_us = Some(time_of(context, time)?),
             RoleOption::SysId => {
                 let message = "SYSID can no longer be specified";
