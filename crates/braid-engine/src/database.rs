@@ -10,7 +10,7 @@ use braid_base::{ByteSize, SystemClock};
 use braid_buffer::{BufferManager, BufferOptions};
 use braid_catalog::ServerViewNames;
 use braid_exec::{SpillSettings, SpillSpace};
-use braid_io::{Device, free_space};
+use braid_io::{Device, durable, free_space};
 use braid_plan::optimization::UniqueKeys;
 use braid_storage::{Store, StoreOptions};
 use futures::future::BoxFuture;
@@ -315,14 +315,14 @@ impl fmt::Debug for Database {
 fn empty_spill_directory(data_dir: &Path) -> Result<(), EngineError> {
     let spill = data_dir.join(SPILL_DIRECTORY);
     if spill.exists() {
-        std::fs::remove_dir_all(&spill).map_err(|error| cannot_create(&spill, error))?;
+        std::fs::remove_dir_all(&spill).map_err(|error| cannot_empty(&spill, error))?;
     }
-    std::fs::create_dir_all(&spill).map_err(|error| cannot_create(&spill, error))
+    Ok(durable::create_dir_all(&spill)?)
 }
 
-/// That a directory cannot be created.
-pub(crate) fn cannot_create(path: &Path, error: std::io::Error) -> EngineError {
-    EngineError::new(SqlState::IoError, format!("cannot create directory \"{}\": {error}", path.display()))
+/// That a directory cannot be emptied.
+fn cannot_empty(path: &Path, error: std::io::Error) -> EngineError {
+    EngineError::new(SqlState::IoError, format!("cannot remove directory \"{}\": {error}", path.display()))
 }
 
 fn cannot_start_threads(error: std::io::Error) -> EngineError {

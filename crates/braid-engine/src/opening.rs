@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
-use braid_io::{Device, open_device};
+use braid_io::{Device, durable, open_device};
 use futures::future::BoxFuture;
 
 use crate::automatic_compaction::compact_when_worn;
-use crate::database::cannot_create;
 use crate::table::index_keys::IndexKeys;
 use crate::{Config, Database, EngineError};
 
@@ -19,7 +18,7 @@ impl Database {
     /// started.
     pub fn open(config: Config) -> BoxFuture<'static, Result<Arc<Self>, EngineError>> {
         Box::pin(async move {
-            std::fs::create_dir_all(&config.data_dir).map_err(|error| cannot_create(&config.data_dir, error))?;
+            durable::create_dir_all(&config.data_dir)?;
             let device = open_device(&config.data_dir, &config.device)?;
             Self::open_on(device, config).await
         })

@@ -8,11 +8,11 @@
 //! These functions block and are meant for small, rare things. The files of table data are written through the
 //! device's queue.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::device::Device;
 use crate::error::{IoError, IoOperation};
+use crate::private_files::create_private_directory;
 use crate::small_file;
 
 /// What [`replace_file`] appends to a file's name while it writes the new content.
@@ -37,14 +37,14 @@ impl ReplaceError {
     }
 }
 
-/// Creates `dir` and what is missing above it, durably. That it exists already is no error.
+/// Creates `dir` and what is missing above it, durably and private to the owner. That it exists already is no error.
 pub fn create_dir_all(dir: &Path) -> Result<(), IoError> {
     if dir.is_dir() {
         return Ok(());
     }
     let parent = parent_of(dir);
     create_dir_all(parent)?;
-    match fs::create_dir(dir) {
+    match create_private_directory(dir) {
         Ok(()) => small_file::sync_directory(parent),
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists && dir.is_dir() => Ok(()),
         Err(error) => Err(IoError::file(IoOperation::CreateDirectory, dir, error)),

@@ -8,11 +8,13 @@
 
 use std::fmt;
 use std::fs::{File, OpenOptions};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::error::{IoError, IoOperation};
+use crate::private_files::FILE_MODE;
 use crate::syscalls;
 
 /// How to open a file.
@@ -20,7 +22,7 @@ use crate::syscalls;
 pub enum OpenMode {
     /// For reading; it must exist.
     Read,
-    /// For reading and writing; it must not exist.
+    /// For reading and writing by the owner alone; it must not exist.
     Create,
     /// For reading and writing; it must exist.
     Update,
@@ -56,7 +58,7 @@ impl FileHandle {
         let mut options = OpenOptions::new();
         match mode {
             OpenMode::Read => options.read(true),
-            OpenMode::Create => options.read(true).write(true).create_new(true),
+            OpenMode::Create => options.read(true).write(true).create_new(true).mode(FILE_MODE),
             OpenMode::Update => options.read(true).write(true),
         };
         let file = options.open(path).map_err(|error| IoError::file(IoOperation::Open, path, error))?;

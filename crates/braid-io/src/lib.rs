@@ -14,6 +14,7 @@
 //! | [`mod@free_space`] | how much a filesystem still takes |
 //! | `descriptor_limit` | how many files and sockets the process may have open |
 //! | `giving_way` | threads that compute for long, and give their core to those that wake up |
+//! | `private_files` | files and directories that only their owner can read |
 //! | [`durable`] | directories and small files that survive a power cut |
 //! | `small_file` | the steps of that, one system call each |
 //! | `faults` | any device, failing on command: only in tests (the feature `testing`) |
@@ -37,6 +38,7 @@ pub mod free_space;
 mod giving_way;
 mod io_reason;
 mod open;
+mod private_files;
 mod resident_memory;
 mod small_file;
 mod statistics;
@@ -63,6 +65,7 @@ pub use free_space::free_space;
 pub use giving_way::give_way;
 pub use io_reason::IoReason;
 pub use open::{Backend, DeviceOptions, open_device, open_device_with_clock};
+pub use private_files::{Privacy, create_private, make_directory_private};
 pub use resident_memory::ResidentMemory;
 pub use small_file::SmallFile;
 pub use statistics::{IoStats, ReasonStats};

@@ -7,6 +7,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use crate::error::{IoError, IoOperation};
+use crate::private_files::create_private;
 
 /// A small file that has been written and is still open: a sync through the same descriptor reports what went wrong
 /// while its bytes were written back.
@@ -29,7 +30,7 @@ impl SmallFile {
 
 /// [`Device::create_small`](crate::Device::create_small).
 pub(crate) fn create(path: &Path, bytes: &[u8]) -> Result<SmallFile, IoError> {
-    let mut file = File::create(path).map_err(|error| IoError::file(IoOperation::Open, path, error))?;
+    let mut file = create_private(path).map_err(|error| IoError::file(IoOperation::Open, path, error))?;
     file.write_all(bytes).map_err(|error| IoError::file(IoOperation::Write, path, error))?;
     Ok(SmallFile { file, path: path.to_owned() })
 }

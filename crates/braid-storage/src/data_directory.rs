@@ -14,16 +14,19 @@
 //! Invariant: the lock is held until the last reference to the directory goes, and every [`DataFile`](crate::DataFile) has one.
 //! So a file of this store is never deleted late, under another store that has been opened since.
 //!
+//! Only its owner can read the directory (0700) and its files (0600), whatever the umask. One that is more open is tightened when it is opened.
+//!
 //! Names change only through the [`Device`]: a fault device can fail each step, and lose names with its power.
 
 use std::collections::HashSet;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use braid_io::durable::{self, ReplaceError};
-use braid_io::{Device, FileHandle, IoError, OpenMode};
+use braid_io::{Device, FileHandle, IoError, OpenMode, Privacy, make_directory_private};
 use parking_lot::{Mutex, MutexGuard};
 
 use crate::StoreError;
@@ -31,6 +34,8 @@ use crate::data_file_header::DataFileId;
 use crate::key_index::KeyTreeId;
 
 const LOCK: &str = "braid.lock";
+/// Only the owner reads who has the directory.
+const LOCK_MODE: u32 = 0o600;
 const MANIFEST: &str = "manifest";
 const DATA: &str = "data";
 const DATA_FILE_SUFFIX: &str = ".seg";
@@ -52,6 +57,7 @@ impl DataDirectory {
     pub(crate) fn open(path: &Path, device: Arc<dyn Device>) -> Result<Self, StoreError> {
         let io = |error| StoreError::io(path, error);
         durable::create_dir_all(path).map_err(io)?;
+        make_private(path)?;
         let lock = lock(path)?;
         durable::create_dir_all(&path.join(DATA)).map_err(io)?;
         durable::create_dir_all(&path.join(KEYS)).map_err(io)?;
@@ -185,10 +191,27 @@ fn number_in(name: &str, suffix: &str) -> Option<u64> {
     (name == format!("{number:016x}{suffix}")).then_some(number)
 }
 
+/// Takes the permissions of the directory from all but its owner. What is within needs no look: nobody else can reach it.
+fn make_private(dir: &Path) -> Result<(), StoreError> {
+    let is_own = || dir.join(LOCK).exists();
+    match make_directory_private(dir, is_own)
+        .map_err(|source| StoreError::directory(dir, "make private", dir, source))?
+    {
+        Privacy::Private => {}
+        Privacy::MadePrivate { mode } => {
+            let (path, before) = (dir.display(), format!("{mode:04o}"));
+            tracing::warn!(%path, before, "the data directory was open to other users; it is private now");
+        }
+    }
+    Ok(())
+}
+
 fn lock(dir: &Path) -> Result<File, StoreError> {
     let path = dir.join(LOCK);
     let error = |source| StoreError::directory(dir, "lock", &path, source);
-    let mut file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path).map_err(error)?;
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false).mode(LOCK_MODE);
+    let mut file = options.open(&path).map_err(error)?;
     match file.try_lock() {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => {
