@@ -24,7 +24,7 @@ use crate::error_report::{ErrorReport, Failure, Severity};
 use crate::frontend_message::{FrontendMessage, decode};
 use crate::portal::{Names, PreparedStatement, TransactionEnd};
 use crate::running::Running;
-use crate::statement_log::{MessageClock, shortened, tell_failed};
+use crate::statement_log::{MessageClock, tell_failed};
 use crate::wire::{Received, Wire};
 
 /// Maximum time to tell a client why its connection ends.
@@ -160,8 +160,7 @@ impl Connection {
             Ok(Reply::WhenAsked) if self.wire.is_full() => self.flush().await,
             Ok(Reply::WhenAsked) => Ok(()),
             Err(failure) => {
-                let text = text_of(&message, prepared.as_deref());
-                let text = text.filter(|_| self.session.logs_failed_texts()).map(shortened);
+                let text = text_of(&message, prepared.as_deref()).map(str::to_owned);
                 self.fail(failure, text.as_deref(), recovery).await
             }
         };

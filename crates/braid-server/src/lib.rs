@@ -16,6 +16,7 @@
 //! | [`cursor_command`] | statements for the engine, and those about cursors |
 //! | [`portal`] | prepared statements and portals by name |
 //! | [`statement_log`] | what the log tells of statements that fail or take long |
+//! | [`hidden_passwords`] | the texts of statements without their passwords |
 //! | [`running`] | a running statement, until it ends, is cancelled, loses its client or panics |
 //! | [`scrolled_rows`] | the rows of a SCROLL cursor, kept |
 //! | [`row_stream`] | the rows that a query sends, suspended and resumed |
@@ -39,6 +40,7 @@ pub(crate) mod each_worker;
 pub(crate) mod error_report;
 pub(crate) mod extended_query;
 pub(crate) mod frontend_message;
+pub(crate) mod hidden_passwords;
 pub(crate) mod idle_memory;
 pub(crate) mod portal;
 pub(crate) mod row_stream;

@@ -19,6 +19,7 @@ use tokio_util::sync::CancellationToken;
 use crate::cancel_registry::{Registration, RunningGuard};
 use crate::error_report::{ErrorReport, Failure};
 use crate::frontend_message::{FrontendMessage, decode};
+use crate::hidden_passwords::HiddenPasswords;
 use crate::wire::{Received, Wire};
 
 /// Maximum time that rows stay in the output while a query computes the next ones. It is short enough for people, and long
@@ -118,7 +119,7 @@ impl<'a> Running<'a> {
 
 fn bug(panic: &(dyn Any + Send)) -> ErrorReport {
     let text = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
-    tracing::error!("a statement panicked: {}", text.unwrap_or("no message"));
+    tracing::error!("a statement panicked: {}", HiddenPasswords::of(text.unwrap_or("no message")).text());
     ErrorReport::error("XX000", format!("internal error: {}", text.unwrap_or("no message")))
         .with_hint("This is a bug in Braid. The statement was stopped; the connection can still be used.")
 }

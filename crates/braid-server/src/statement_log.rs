@@ -5,13 +5,14 @@
 //! | `log_min_duration_statement` | statements that take at least so long; -1 none, 0 all |
 //! | `log_min_error_statement` | the texts of statements that fail, unless it is `log`, `fatal` or `panic` |
 //!
-//! A text is on one line, with its line ends escaped, so that no statement can write lines of its own into the log.
+//! Passwords are hidden, in texts and in messages that quote them. A text is on one line, with its line ends escaped, so that no statement can write lines of its own into the log.
 
 use std::time::{Duration, Instant};
 
 use braid_engine::{Session, StatementTimes};
 
 use crate::error_report::{ErrorReport, Severity};
+use crate::hidden_passwords::HiddenPasswords;
 
 /// Bytes of a text that the log tells.
 const TEXT_BYTES_MAX: usize = 8 << 10;
@@ -71,21 +72,22 @@ impl MessageClock {
             running_ms = ms(parts.running()),
             committing_ms = ms(committing),
             client_ms = ms(client_wait),
-            statement = ?shortened(text),
+            statement = ?shortened(&HiddenPasswords::of(text).text()),
             "a statement took {} ms",
             ms(total),
         );
     }
 }
 
-/// Tells an error that a client gets, and the statement that it comes from, if its text may be told.
+/// Tells an error that a client gets, and the statement that it comes from, if its text is wanted.
 pub(crate) fn tell_failed(session: &Session, report: &ErrorReport, text: Option<&str>) {
     if report.severity < Severity::Error {
         return;
     }
     let (pid, user, sqlstate) = (session.id(), session.user(), report.code);
-    let message = escaped(&shortened(&report.message));
-    match text {
+    let hidden = HiddenPasswords::of(text.unwrap_or_default());
+    let message = escaped(&shortened(&hidden.message(&report.message)));
+    match text.filter(|_| session.logs_failed_texts()).map(|_| shortened(&hidden.text())) {
         Some(statement) => tracing::info!(pid, user, sqlstate, ?statement, "{message}"),
         None => tracing::info!(pid, user, sqlstate, "{message}"),
     }
@@ -96,7 +98,7 @@ fn ms(duration: Duration) -> f64 {
 }
 
 /// The text, or its beginning and how long it is.
-pub(crate) fn shortened(text: &str) -> String {
+fn shortened(text: &str) -> String {
     if text.len() <= TEXT_BYTES_MAX {
         return text.to_owned();
     }

@@ -9,7 +9,7 @@ use tokio_postgres::{Client, NoTls};
 use crate::command::Stopped;
 
 /// Runs a session against a server of its own, and returns the lines of the log that tell of its statements.
-async fn log_of(session: impl AsyncFnOnce(&Client, &Client)) -> Vec<String> {
+pub async fn log_of(session: impl AsyncFnOnce(&Client, &Client)) -> Vec<String> {
     let data = tempfile::tempdir().unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_braid"));
     command.args(["serve", "--listen", "127.0.0.1:0", "--buffer", "64MB", "--data"]).arg(data.path());
