@@ -9,7 +9,7 @@ use pgwire::tokio::server::MaybeTls;
 use tokio::net::{TcpStream, UnixStream};
 use tokio::sync::OwnedSemaphorePermit;
 
-use crate::authentication::Authenticator;
+use crate::authentication::{Authenticator, Proof};
 use crate::cancel_registry::CancelRegistry;
 use crate::connection::{Connection, Shutdown};
 use crate::error_report::{ErrorReport, Severity};
@@ -25,8 +25,19 @@ pub(crate) struct Admission {
     pub database: Arc<Database>,
     pub authenticator: Arc<Authenticator>,
     pub tls: Option<Tls>,
+    /// Whether clients from the network without TLS are refused.
+    pub requires_tls: bool,
     pub cancels: Arc<CancelRegistry>,
     pub shutdown: Shutdown,
+}
+
+/// Where a client comes from.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Origin {
+    /// The network, loopback included: it proves who it is.
+    Network,
+    /// This process, which has the data directory: it is any role that it names.
+    Process,
 }
 
 /// The permit of a connection, held until the connection ends.
@@ -45,7 +56,7 @@ impl Admission {
         let log_in = async {
             let opened = open_tcp(socket, peer, self.tls.as_ref(), &self.cancels).await;
             match &place {
-                Place::Seat(_) => self.log_in(opened).await,
+                Place::Seat(_) => self.log_in(opened, Origin::Network).await,
                 Place::Refusal(_) => turn_away(opened).await,
             }
         };
@@ -65,19 +76,26 @@ impl Admission {
     pub async fn connect_local(self: Arc<Self>, socket: UnixStream) {
         let peer = SocketAddr::from(([127, 0, 0, 1], 0));
         let opened = open(Wire::new(MaybeTls::Unix(socket)), peer, None, &self.cancels).await;
-        if let Some(connection) = self.log_in(opened).await {
+        if let Some(connection) = self.log_in(opened, Origin::Process).await {
             connection.run().await;
         }
     }
 
-    async fn log_in(&self, opened: Opened) -> Option<Connection> {
+    async fn log_in(&self, opened: Opened, origin: Origin) -> Option<Connection> {
         let (mut wire, startup) = match opened {
             Opened::Client(wire, startup) => (wire, startup),
             Opened::Closed => return None,
             Opened::Refused(wire, report) => return refuse(wire, &report).await,
         };
         let Startup { user, database, settings, client } = *startup;
-        let proof = self.authenticator.proof_of(&self.database.login_password(&user));
+        if let Err(report) = self.check_encryption(&wire, (&user, &database), client.socket_addr, origin) {
+            tracing::info!(peer = %client.socket_addr, user, "refused: {}", report.message);
+            return refuse(wire, &report).await;
+        }
+        let proof = match origin {
+            Origin::Network => self.authenticator.proof_of(&self.database.login_password(&user)),
+            Origin::Process => Proof::None,
+        };
         match authenticate(&mut wire, &self.authenticator, (&user, proof)).await {
             Ok(()) => {}
             Err(None) => return None,
@@ -89,7 +107,11 @@ impl Admission {
         if let Err(report) = check_database(&database, &user, &self.database.config().database_name) {
             return refuse(wire, &report).await;
         }
-        if let Err(error) = self.database.check_login(&user) {
+        let checked = match origin {
+            Origin::Network => self.database.check_login(&user),
+            Origin::Process => self.database.check_local_login(&user),
+        };
+        if let Err(error) = checked {
             tracing::info!(peer = %client.socket_addr, user, "refused: {}", error.message());
             return refuse(wire, &ErrorReport::from(error).with_severity(Severity::Fatal)).await;
         }
@@ -106,6 +128,24 @@ impl Admission {
         let mut connection = Connection::new(wire, session, registration, self.shutdown.clone());
         connection.greet(&settings);
         Some(connection)
+    }
+
+    /// Refuses a client without TLS if the server requires TLS, as PostgreSQL does whose `pg_hba.conf` has `hostssl` lines alone.
+    fn check_encryption(
+        &self,
+        wire: &Wire,
+        (user, database): (&str, &str),
+        peer: SocketAddr,
+        origin: Origin,
+    ) -> Result<(), ErrorReport> {
+        if origin == Origin::Process || !self.requires_tls || wire.is_tls() {
+            return Ok(());
+        }
+        let host = peer.ip();
+        let message = format!(
+            "no pg_hba.conf entry for host \"{host}\", user \"{user}\", database \"{database}\", no encryption"
+        );
+        Err(ErrorReport::fatal("28000", message).with_hint("This server requires TLS: connect with sslmode=require."))
     }
 }
 

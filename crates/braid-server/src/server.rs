@@ -40,6 +40,8 @@ pub struct ServerOptions {
     pub password: Option<String>,
     /// Certificate and key; without them connections are not encrypted.
     pub tls: Option<TlsFiles>,
+    /// Whether clients without TLS are refused, also those of this machine. Needs [`Self::tls`].
+    pub requires_tls: bool,
     /// Maximum number of connected clients.
     pub connections_max: usize,
     /// Time that running statements have to finish during a shutdown.
@@ -57,6 +59,7 @@ impl Default for ServerOptions {
             listen: SocketAddr::from(([127, 0, 0, 1], 5432)),
             password: None,
             tls: None,
+            requires_tls: false,
             connections_max: 2000,
             grace: Duration::from_secs(10),
             give_back_memory: None,
@@ -80,6 +83,9 @@ pub enum ServerError {
     /// The password is empty.
     #[error("the password is empty")]
     EmptyPassword,
+    /// TLS is required of clients, and the server has no certificate.
+    #[error("TLS cannot be required without a certificate: set --tls-cert FILE and --tls-key FILE")]
+    CertificateNeeded,
     /// The operating system refuses the address.
     #[error("cannot listen on {address}: {source}")]
     Listen {
@@ -128,6 +134,9 @@ pub async fn serve(
         Some(password) if password.is_empty() => return Err(ServerError::EmptyPassword),
         _ => {}
     }
+    if options.requires_tls && options.tls.is_none() {
+        return Err(ServerError::CertificateNeeded);
+    }
     let tls = options.tls.as_ref().map(Tls::load).transpose()?;
     let certificate = tls.as_ref().map(|tls| tls.certificate_pem.as_slice());
     let authenticator = Authenticator::new(options.password.as_deref(), certificate);
@@ -136,7 +145,9 @@ pub async fn serve(
     let address = listener.local_addr().map_err(listen_error)?;
     let shutdown = Shutdown { draining: shutdown, forced: CancellationToken::new() };
     let cancels = Arc::new(CancelRegistry::default());
-    let admission = Arc::new(Admission { database, authenticator, tls, cancels, shutdown: shutdown.clone() });
+    let requires_tls = options.requires_tls;
+    let admission =
+        Arc::new(Admission { database, authenticator, tls, requires_tls, cancels, shutdown: shutdown.clone() });
     if let Some(give_back) = options.give_back_memory {
         tokio::spawn(give_back_when_idle(Arc::downgrade(&admission.database), give_back, shutdown.draining.clone()));
     }
@@ -144,13 +155,13 @@ pub async fn serve(
     Ok(RunningServer { address, shutdown, accepting })
 }
 
-/// Serves one client within this process, over a private pair of sockets without a port or a login. The client uses
-/// the returned socket; dropping it closes the connection.
+/// Serves one client within this process, over a private pair of sockets without a port or a login: it is any role that it names. The
+/// client uses the returned socket; dropping it closes the connection.
 pub fn serve_local(database: Arc<Database>) -> std::io::Result<UnixStream> {
     let (client, server) = UnixStream::pair()?;
     let (cancels, shutdown) = (Arc::new(CancelRegistry::default()), Shutdown::default());
     let authenticator = Authenticator::new(None, None);
-    let admission = Arc::new(Admission { database, authenticator, tls: None, cancels, shutdown });
+    let admission = Arc::new(Admission { database, authenticator, tls: None, requires_tls: false, cancels, shutdown });
     tokio::spawn(admission.connect_local(server));
     Ok(client)
 }

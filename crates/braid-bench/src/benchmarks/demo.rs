@@ -83,6 +83,8 @@ pub async fn run(options: DemoOptions, server_starter: &ServerStarter) -> Result
     let started = Instant::now();
     let directory = options.data.clone().unwrap_or_else(|| database_directory("braid-data".as_ref(), options.scale));
     let database = open(&options, &directory).await?;
+    let cannot_connect = |error| BenchError::other("connecting as user \"braid\", as which the demo measures", error);
+    database.check_login("braid").map_err(cannot_connect)?;
     let server =
         server_starter(Arc::clone(&database)).await.map_err(|e| BenchError::other("starting the server", e))?;
     print_setting(&options, &database, &server);
@@ -246,6 +248,7 @@ impl Measurement {
     }
 }
 
+/// Tells a line with the user that the demo itself has connected as.
 fn print_how_to_connect(options: &DemoOptions, directory: &std::path::Path, server: &RunningServer) {
     let psql = |port: u16| format!("psql -h {} -p {port} -U braid braid", server.address.ip());
     if options.keep {

@@ -14,6 +14,7 @@ pub(crate) mod result_writer;
 pub(crate) mod serve;
 pub(crate) mod server_address;
 pub(crate) mod sql;
+pub(crate) mod user;
 
 use std::fmt;
 use std::path::PathBuf;
@@ -37,6 +38,9 @@ pub(crate) enum CommandError {
     /// A statement failed.
     #[error("{}", client_line(.0))]
     Client(#[from] tokio_postgres::Error),
+    /// A server that refuses the user.
+    #[error("{}; name a user that it lets in with --user NAME or PGUSER", client_line(.0))]
+    Login(tokio_postgres::Error),
     /// A file or a socket.
     #[error("{what}: {source}")]
     Io {

@@ -13,7 +13,8 @@ use tokio_util::sync::CancellationToken;
 use super::open::{DataOption, DatabaseOptions};
 use super::password::PasswordOptions;
 use super::process_limits;
-use super::server_address::PublishedAddress;
+use super::server_address::{PublishedAddress, reachable};
+use super::user::USER_DEFAULT;
 use super::{CommandError, allocator};
 
 /// The beginning of the first line on standard output. The address follows it.
@@ -35,6 +36,9 @@ pub(crate) struct Options {
     /// The certificate's private key (PEM).
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     tls_key: Option<PathBuf>,
+    /// Refuse clients without TLS, also those of this machine.
+    #[arg(long, requires = "tls_cert")]
+    require_tls: bool,
     /// Maximum number of connected clients; further clients are refused with SQLSTATE 53300.
     #[arg(long, value_name = "N", default_value_t = 2000)]
     max_connections: usize,
@@ -51,6 +55,7 @@ pub(crate) async fn run(mut options: Options) -> Result<(), CommandError> {
         listen: options.listen,
         password: options.password.read()?,
         tls: options.tls_cert.zip(options.tls_key).map(|(certificate, key)| TlsFiles { certificate, key }),
+        requires_tls: options.require_tls,
         connections_max: options.max_connections,
         grace: Duration::try_from_secs_f64(options.grace).map_err(|_| {
             CommandError::Usage(format!(
@@ -60,6 +65,7 @@ pub(crate) async fn run(mut options: Options) -> Result<(), CommandError> {
         })?,
         give_back_memory: Some(allocator::give_back),
     };
+    let has_password = server_options.password.is_some();
     let limit = process_limits::raise_descriptors();
     options.database.connections_max = Some(options.max_connections);
     let database = options.database.open(&options.data.data).await?;
@@ -69,13 +75,38 @@ pub(crate) async fn run(mut options: Options) -> Result<(), CommandError> {
     }
     let shutdown = CancellationToken::new();
     let server = serve(Arc::clone(&database), server_options, shutdown.clone()).await?;
-    let published = PublishedAddress::publish(&options.data.data, server.address)?;
-    let (ip, port) = (server.address.ip(), server.address.port());
+    let published = PublishedAddress::publish(&options.data.data, server.address, database.superuser_name())?;
     println!("{LISTENING}{} (data directory {})", server.address, options.data.data.display());
-    println!("connect with: psql -h {ip} -p {port} -U braid {}", options.database.name());
+    let user = database.example_user(USER_DEFAULT, has_password);
+    println!("{}", how_to_connect(server.address, user.as_deref(), (options.database.name(), options.require_tls)));
     stop_on_signals(server, shutdown, &database).await?;
     drop(published);
     Ok(())
+}
+
+/// A line that says how a client connects, for a user that can.
+fn how_to_connect(address: SocketAddr, user: Option<&str>, (database, requires_tls): (&str, bool)) -> String {
+    let Some(user) = user else {
+        return "no role can connect; stop the server, and change roles with: braid sql".to_owned();
+    };
+    let address = reachable(address);
+    let (ip, port, user) = (address.ip(), address.port(), shell_word(user));
+    match requires_tls {
+        false => format!("connect with: psql -h {ip} -p {port} -U {user} {}", shell_word(database)),
+        true => {
+            let database = shell_word(&format!("dbname='{}' sslmode=require", database.replace('\'', "\\'")));
+            format!("connect with: psql -h {ip} -p {port} -U {user} {database}")
+        }
+    }
+}
+
+/// A text as one word of a shell.
+fn shell_word(text: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || ['_', '-', '.'].contains(&c);
+    match !text.is_empty() && text.chars().all(is_plain) {
+        true => text.to_owned(),
+        false => format!("'{}'", text.replace('\'', r"'\''")),
+    }
 }
 
 /// Waits for a signal, then for the server's end. A second signal cancels running statements; a third one ends the wait.
@@ -109,5 +140,20 @@ async fn stop_on_signals(
     tokio::select! {
         () = &mut stop => Ok(()),
         () = next_signal() => std::process::exit(1),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_example_is_one_that_a_shell_runs() {
+        let any = "0.0.0.0:77".parse().unwrap();
+        let line = |user, database, requires_tls| how_to_connect(any, user, (database, requires_tls));
+        assert_eq!(line(Some("alice"), "braid", false), "connect with: psql -h 127.0.0.1 -p 77 -U alice braid");
+        let odd = line(Some("o'neil x"), "b", true);
+        assert_eq!(odd, r"connect with: psql -h 127.0.0.1 -p 77 -U 'o'\''neil x' 'dbname='\''b'\'' sslmode=require'");
+        assert!(line(None, "braid", false).contains("braid sql"));
     }
 }

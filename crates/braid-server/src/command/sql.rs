@@ -1,6 +1,7 @@
 //! `braid sql`: statements from the command line or standard input, their results on standard output.
 //!
-//! The data directory is opened by the command itself; when a server has it, that server is asked. Either way the
+//! The data directory is opened by the command itself, for the superuser or the role of `--user`; when a server has it, that server is
+//! asked. Either way the
 //! statements go through the wire protocol (in the first case over a pair of sockets within the process), so that
 //! both answer the same. `COPY … FROM STDIN` and `TO STDOUT` move bytes between the command's own standard streams and
 //! the table.
@@ -17,7 +18,8 @@ use super::CommandError;
 use super::open::{DataOption, DatabaseOptions};
 use super::password::PasswordOptions;
 use super::result_writer::{OutputFormat, ResultWriter};
-use super::server_address::published;
+use super::server_address::{Published, published};
+use super::user::UserOption;
 
 /// Options of `braid sql`.
 #[derive(Clone, Debug, clap::Args)]
@@ -29,6 +31,8 @@ pub(crate) struct Options {
     format: OutputFormat,
     #[command(flatten)]
     data: DataOption,
+    #[command(flatten)]
+    user: UserOption,
     #[command(flatten)]
     password: PasswordOptions,
     #[command(flatten)]
@@ -47,8 +51,9 @@ pub(crate) async fn run(options: Options) -> Result<(), CommandError> {
     let statements = Statement::parse(&text)?;
     let client = match options.database.open(&options.data.data).await {
         Ok(database) => {
+            let user = options.user.local(database.superuser_name());
             let socket = serve_local(database).map_err(CommandError::io("cannot create a pair of sockets"))?;
-            let (client, connection) = config().connect_raw(socket, NoTls).await?;
+            let (client, connection) = config(&user).connect_raw(socket, NoTls).await.map_err(login_error)?;
             tokio::spawn(connection);
             client
         }
@@ -76,23 +81,32 @@ fn read_statements() -> Result<String, CommandError> {
     Ok(text)
 }
 
-fn config() -> tokio_postgres::Config {
+fn config(user: &str) -> tokio_postgres::Config {
     let mut config = tokio_postgres::Config::new();
-    config.user(std::env::var("USER").as_deref().unwrap_or("braid")).application_name("braid sql");
+    config.user(user).application_name("braid sql");
     config
+}
+
+/// The error of a connection, which says what to do if the user is refused (class 28) and the server does not say it.
+fn login_error(error: tokio_postgres::Error) -> CommandError {
+    let is_refused = |told: &tokio_postgres::error::DbError| told.code().code().starts_with("28");
+    match error.as_db_error().is_some_and(|told| is_refused(told) && told.hint().is_none()) {
+        true => CommandError::Login(error),
+        false => CommandError::Client(error),
+    }
 }
 
 /// Connects to the server that has the data directory, if it says where it is.
 async fn ask_server(options: &Options) -> Result<Option<Client>, CommandError> {
-    let Some(address) = published(&options.data.data) else {
+    let Some(Published { address, superuser }) = published(&options.data.data) else {
         return Ok(None);
     };
-    let mut config = config();
+    let mut config = config(&options.user.remote(superuser));
     config.host(address.ip().to_string()).port(address.port());
     if let Some(password) = options.password.read()? {
         config.password(password);
     }
-    let (client, connection) = config.connect(NoTls).await?;
+    let (client, connection) = config.connect(NoTls).await.map_err(login_error)?;
     tokio::spawn(connection);
     Ok(Some(client))
 }

@@ -15,9 +15,11 @@
 //! | [`security`] | SCRAM, TLS, refusals |
 //! | [`figures`] | the demo and the benchmarks that need a server, tiny |
 //! | [`lifecycle`] | limits, idle connections, shutdown |
+//! | [`local_user`] | who `braid sql` is, and who may connect to `braid serve` |
 //! | [`long_values`] | what values that functions make long take of memory and time |
 //! | [`notifications`] | notifications as messages |
 //! | [`prepared_statements`] | PREPARE and EXECUTE beside the protocol's named statements |
+//! | [`privacy`] | who can read files, and passwords in the log |
 //! | [`statement_log`] | what the log tells of statements |
 //! | [`protocol`] | what no driver sends |
 
@@ -31,10 +33,12 @@ mod figures;
 mod harness;
 mod large_statements;
 mod lifecycle;
+mod local_user;
 mod long_values;
 mod notifications;
 mod portals;
 mod prepared_statements;
+mod privacy;
 mod protocol;
 mod raw_client;
 mod security;

@@ -157,7 +157,7 @@ async fn without_a_password_only_loopback_is_served() {
     assert!(matches!(&error, ServerError::Listen { address, .. } if *address == server.address), "{error}");
 }
 
-fn certificate(directory: &Path) -> TlsFiles {
+pub fn certificate(directory: &Path) -> TlsFiles {
     let files = TlsFiles { certificate: directory.join("server.crt"), key: directory.join("server.key") };
     let status = Command::new("openssl")
         .args(["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2"])
@@ -217,6 +217,59 @@ async fn tls_is_offered_by_request_and_directly() {
     let (client, connection) = server.config().password("secret").connect(NoTls).await.unwrap();
     tokio::spawn(connection);
     assert_eq!(text_rows(&client, "select 1").await.len(), 1);
+}
+
+#[tokio::test]
+async fn where_tls_is_required_plain_connections_are_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let files = certificate(directory.path());
+    let server = TestServer::start_with(|options| {
+        options.tls = Some(files.clone());
+        options.requires_tls = true;
+        options.password = Some("secret".into());
+    })
+    .await;
+    // Before a password is asked for.
+    let mut raw = RawClient { stream: TcpStream::connect(server.address).await.unwrap() };
+    raw.send_startup(3 << 16, &[("user", "tester"), ("database", "braid")]).await;
+    let refused = raw.read().await.unwrap();
+    let told = |code: u8| refused.field(code).unwrap_or_default();
+    assert_eq!((told(b'S').as_str(), told(b'C').as_str()), ("FATAL", "28000"));
+    let message = "no pg_hba.conf entry for host \"127.0.0.1\", user \"tester\", database \"braid\", no encryption";
+    assert_eq!(told(b'M'), message);
+    let mut socket = TcpStream::connect(server.address).await.unwrap();
+    socket.write_all(&[0, 0, 0, 8, 4, 210, 22, 47]).await.unwrap();
+    assert_eq!(socket.read_u8().await.unwrap(), b'S');
+    let name = ServerName::try_from("localhost").unwrap();
+    let mut raw = RawClient { stream: connector(&files, false).connect(name, socket).await.unwrap() };
+    raw.send_startup(3 << 16, &[("user", "tester")]).await;
+    assert_eq!(raw.read().await.unwrap().kind, 'R', "a password is asked for");
+}
+
+#[tokio::test]
+async fn tls_is_not_required_without_a_certificate() {
+    let server = TestServer::start().await;
+    let listen = ([127, 0, 0, 1], 0).into();
+    let options = ServerOptions { listen, requires_tls: true, ..ServerOptions::default() };
+    let error = serve(Arc::clone(&server.database), options, CancellationToken::new()).await.err().unwrap();
+    assert!(matches!(error, ServerError::CertificateNeeded), "{error}");
+}
+
+#[tokio::test]
+async fn an_empty_password_is_cleared_and_locks_nobody_out() {
+    let server = TestServer::start().await;
+    let mut raw = server.raw().await;
+    // What psql's \password sends for two empty lines.
+    let verifier = "SCRAM-SHA-256$4096:MDEyMzQ1Njc4OWFiY2RlZg==$mmkwNZ9eys8fShBg9Gi0cHaAWDhEYEQs4PGPNGcYlXQ=:qj1hXa9eECTbbMf9gtR7DG8VdCLM+e8doWyKh7MSojY=";
+    for password in [verifier, ""] {
+        raw.query("alter role tester password 'secret'").await;
+        let answers = raw.query(&format!("alter role tester password '{password}'")).await;
+        let notice = answers.iter().find(|message| message.kind == 'N').unwrap();
+        assert_eq!(notice.field(b'M').as_deref(), Some("empty string is not a valid password, clearing password"));
+        let (client, connection) = server.config().connect(NoTls).await.unwrap();
+        tokio::spawn(connection);
+        assert_eq!(text_rows(&client, "select current_user").await, [[Some("tester".to_owned())]]);
+    }
 }
 
 #[tokio::test]
