@@ -1,4 +1,8 @@
 //! Who may open a session: the role of a name, its password, and its limits. The exchange that proves a password is the server's.
+//!
+//! A session within the process that has the data directory open needs no login: whoever may open the directory may do anything. It is
+//! opened for any role, also for one that may not log in, as in PostgreSQL's single-user mode, so that no definition of roles locks
+//! everybody out.
 
 use std::sync::Arc;
 
@@ -39,6 +43,44 @@ impl Database {
         }
     }
 
+    /// The name of the bootstrap superuser; `None` as long as it has none, because every user is it.
+    pub fn superuser_name(&self) -> Option<String> {
+        self.store().snapshot().access().role(RoleId::BOOTSTRAP).map(|role| role.name.clone())
+    }
+
+    /// A user that can connect to a server of this database: a superuser if there is one that can, the bootstrap superuser first. `None`
+    /// if no role can; before there are roles it is `default`, as any name is that of the superuser.
+    pub fn example_user(self: &Arc<Self>, default: &str, server_has_password: bool) -> Option<String> {
+        let snapshot = self.store().snapshot();
+        let access = snapshot.access();
+        if access.role(RoleId::BOOTSTRAP).is_none() {
+            return Some(default.to_owned());
+        }
+        let can_connect = |user: &str| {
+            let has_proof = match self.login_password(user) {
+                LoginPassword::Own(_) | LoginPassword::OfServer => true,
+                LoginPassword::None => !server_has_password,
+                LoginPassword::Invalid => false,
+            };
+            has_proof && self.check_login(user).is_ok()
+        };
+        let mut users: Vec<_> = access.roles().collect();
+        users.sort_by_key(|role| (role.id != RoleId::BOOTSTRAP, !role.attributes.is_superuser, role.id));
+        users.into_iter().map(|role| &role.name).find(|name| can_connect(name)).cloned()
+    }
+
+    /// Checks that a session within this process may be opened for a user: that it is a role, if there are roles.
+    ///
+    /// # Errors
+    /// 28000
+    pub fn check_local_login(&self, user: &str) -> Result<(), EngineError> {
+        let snapshot = self.store().snapshot();
+        match snapshot.access().role(RoleId::BOOTSTRAP).is_none() || snapshot.access().role_named(user).is_some() {
+            true => Ok(()),
+            false => Err(no_such_user(user)),
+        }
+    }
+
     /// Checks that a user that has proved who it is may open a session.
     ///
     /// # Errors
@@ -51,9 +93,7 @@ impl Database {
             return Ok(());
         }
         let refused = |message: String| Err(EngineError::new(SqlState::InvalidAuthorization, message));
-        let Some(role) = access.role_named(user) else {
-            return refused(format!("role \"{user}\" does not exist"));
-        };
+        let role = access.role_named(user).ok_or_else(|| no_such_user(user))?;
         if !role.attributes.can_log_in {
             return refused(format!("role \"{user}\" is not permitted to log in"));
         }
@@ -72,4 +112,8 @@ impl Database {
             }
         }
     }
+}
+
+fn no_such_user(user: &str) -> EngineError {
+    EngineError::new(SqlState::InvalidAuthorization, format!("role \"{user}\" does not exist"))
 }

@@ -51,7 +51,7 @@ pub use common_table::{CteId, RecursionSpec};
 pub use foreign_aggregate::{ForeignAggregate, ForeignCall, ForeignError, ForeignStates};
 pub use join_spec::{JoinColumns, JoinCondition, JoinKind, SideWidths};
 pub use operator_tree::Plan;
-pub use plan_text::PlanText;
+pub use plan_text::{OperatorEstimate, PlanText};
 pub use shared_operator::{SetColumn, SharedOperator};
 pub(crate) use side_shape::SideShape;
 pub use sort_spec::{SortKey, SortSpec};

@@ -122,7 +122,7 @@ fn end_of_quoted(bytes: &[u8], from: usize, escapes: bool) -> usize {
     if count == 2 && is_end(bytes.get(from + count)) {
         return from + count;
     }
-    let is_nested = count % 2 == 0;
+    let is_nested = count.is_multiple_of(2);
     let mut at = from + if is_nested { count } else { 1 };
     while at < bytes.len() {
         match bytes[at] {

@@ -78,7 +78,7 @@ pub(crate) async fn execute(
         planning: is_summary_wanted.then_some(planning),
         execution: (is_summary_wanted && request.analyze).then_some(execution),
     };
-    let lines = printed(context, statement, explanation, shown, request.format).await?;
+    let lines = printed(context, statement, explanation, shown, request).await?;
     Outcome::batch(schema(request.format), vec![Arc::new(StringArray::from(lines))], "EXPLAIN")
 }
 
@@ -125,11 +125,12 @@ async fn printed(
     statement: &Statement,
     mut explanation: Explanation,
     shown: Shown,
-    format: Format,
+    request: &Request,
 ) -> Result<Vec<String>, EngineError> {
-    let size = statement.size();
+    let (size, format, costs) = (statement.size(), request.format, request.costs);
     let print = move || {
-        explanation.plan = shown.into_text();
+        let plan = shown.into_text();
+        explanation.plan = if costs { plan } else { plan.without_estimates() };
         match format {
             Format::Text => explanation.lines(),
             Format::Tree(format) => vec![explanation.tree_in(format)],

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use braid_exec::plan::PlanText;
+use braid_exec::plan::{OperatorEstimate, PlanText};
 
 use super::json::Json;
 use super::request::TreeFormat;
@@ -16,7 +16,7 @@ pub(super) struct Explanation {
     pub relation: Option<String>,
     /// How the operators run, if they are those of the query alone.
     pub course: Option<String>,
-    /// The operators.
+    /// The operators, with their estimates if these are wanted.
     pub plan: PlanText,
     /// Rows of the query, if it ran.
     pub row_count: Option<usize>,
@@ -27,17 +27,17 @@ pub(super) struct Explanation {
 }
 
 impl Explanation {
-    /// One line for each fact and operator.
+    /// One line for each operator and fact. Clients read the cost of a query in the first line, as `postgres_fdw` does.
     pub fn lines(&self) -> Vec<String> {
-        let mut lines: Vec<String> = self.facts.iter().map(|(name, value)| format!("{name}: {value}")).collect();
-        if let Some(relation) = &self.relation {
-            lines.extend(relation.lines().chain([""]).map(str::to_owned));
-        }
-        lines.extend(self.course.iter().map(|course| format!("Operators: {course}")));
         let mut operators = String::new();
         // Writing to a string does not fail.
-        let _ = self.plan.write_lines(usize::from(self.course.is_some()), &mut operators);
-        lines.extend(operators.lines().map(str::to_owned));
+        let _ = self.plan.write_lines(0, &mut operators);
+        let mut lines: Vec<String> = operators.lines().map(str::to_owned).collect();
+        lines.extend(self.facts.iter().map(|(name, value)| format!("{name}: {value}")));
+        lines.extend(self.course.iter().map(|course| format!("Operators: {course}")));
+        if let Some(relation) = &self.relation {
+            lines.extend(["Query:"].into_iter().chain(relation.lines()).map(str::to_owned));
+        }
         lines.extend(self.row_count.map(|rows| format!("Rows: {rows}")));
         lines.extend(self.planning.map(|time| format!("Planning Time: {} ms", milliseconds(time))));
         lines.extend(self.execution.map(|time| format!("Execution Time: {} ms", milliseconds(time))));
@@ -82,11 +82,23 @@ fn node(plan: &PlanText) -> Vec<(String, Json)> {
     };
     let mut members = vec![("Node Type".to_owned(), Json::Text(name.to_owned()))];
     members.extend(details.map(|details| ("Details".to_owned(), Json::Text(details.to_owned()))));
+    members.extend(plan.estimate.iter().flat_map(estimate_members));
     if !plan.inputs.is_empty() {
         let inputs = plan.inputs.iter().map(|input| Json::Object(node(input))).collect();
         members.push(("Plans".to_owned(), Json::List(inputs)));
     }
     members
+}
+
+/// An estimate by PostgreSQL's names.
+fn estimate_members(estimate: &OperatorEstimate) -> [(String, Json); 4] {
+    [
+        ("Startup Cost", format!("{:.2}", estimate.startup_cost)),
+        ("Total Cost", format!("{:.2}", estimate.total_cost)),
+        ("Plan Rows", format!("{:.0}", estimate.rows_shown())),
+        ("Plan Width", format!("{:.0}", estimate.width_bytes)),
+    ]
+    .map(|(name, number)| (name.to_owned(), Json::Number(number)))
 }
 
 fn milliseconds(time: Duration) -> String {
@@ -98,9 +110,10 @@ mod tests {
     use super::*;
 
     fn explanation() -> Explanation {
-        let leaf = |operator: &str| PlanText { operator: operator.to_owned(), inputs: Vec::new() };
-        let plan =
-            PlanText { operator: "Union".to_owned(), inputs: vec![leaf("Scan: table=t"), leaf("Scan: x: \"y\"")] };
+        let leaf = |operator: &str| PlanText { operator: operator.to_owned(), ..PlanText::default() };
+        let estimate = OperatorEstimate { startup_cost: 0.0, total_cost: 1.5, rows: 3.2, width_bytes: 8.0 };
+        let inputs = vec![leaf("Scan: table=t"), leaf("Scan: x: \"y\"")];
+        let plan = PlanText { operator: "Union".to_owned(), estimate: Some(estimate), inputs };
         let (facts, relation, course) = (vec![("Template", "off".to_owned())], None, Some("workers=2".to_owned()));
         let (planning, execution) = (Some(Duration::from_micros(1500)), Some(Duration::from_millis(2)));
         Explanation { facts, relation, course, plan, row_count: Some(7), planning, execution }
@@ -108,12 +121,14 @@ mod tests {
 
     #[test]
     fn lines_and_trees_show_the_same_tree() {
-        let expected = "Template: off\nOperators: workers=2\n  Union\n    Scan: table=t\n    Scan: x: \"y\"\nRows: 7\n\
+        let expected = "Union  (cost=0.00..1.50 rows=3 width=8)\n  Scan: table=t\n  Scan: x: \"y\"\n\
+                        Template: off\nOperators: workers=2\nRows: 7\n\
                         Planning Time: 1.500 ms\nExecution Time: 2.000 ms";
         assert_eq!(explanation().lines().join("\n"), expected);
         let json = explanation().tree_in(TreeFormat::Json);
         let flat = json.split_whitespace().collect::<Vec<_>>().join(" ");
-        let expected = "[ { \"Plan\": { \"Node Type\": \"Union\", \"Actual Rows\": 7, \"Actual Loops\": 1, \"Plans\": [ \
+        let expected = "[ { \"Plan\": { \"Node Type\": \"Union\", \"Startup Cost\": 0.00, \"Total Cost\": 1.50, \
+                        \"Plan Rows\": 3, \"Plan Width\": 8, \"Actual Rows\": 7, \"Actual Loops\": 1, \"Plans\": [ \
                         { \"Node Type\": \"Scan\", \"Details\": \"table=t\" }, \
                         { \"Node Type\": \"Scan\", \"Details\": \"x: \\\"y\\\"\" } ] }, \"Template\": \"off\", \
                         \"Operators\": \"workers=2\", \"Planning Time\": 1.500, \"Execution Time\": 2.000 } ]";

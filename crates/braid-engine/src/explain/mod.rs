@@ -1,8 +1,9 @@
 //! EXPLAIN: how a query would run, and with ANALYZE how it ran.
 //!
-//! One column, `QUERY PLAN`, one line a row, or one row of JSON, XML or YAML in PostgreSQL's shape. The first line says which template the
-//! statement has, or why it has none. With ANALYZE the next ones say in which pass it ran. The others are operators: those of the
-//! template's plan, of its pass, or of the statement's own plan. VERBOSE adds the rewritten query.
+//! One column, `QUERY PLAN`, one line a row, or one row of JSON, XML or YAML in PostgreSQL's shape. The first lines are operators: those of the
+//! template's plan, of its pass, or of the statement's own plan, each with the optimizer's estimates unless COSTS is off
+//! (`braid-plan/src/optimization/plan_estimates.rs`). The next line says which template the statement has, or why it has none. With ANALYZE
+//! further ones say in which pass it ran. VERBOSE adds the rewritten query.
 //!
 //! ANALYZE runs the query to its end as the statement alone would run, and drops the rows. EXPLAIN looks at templates, and neither
 //! makes nor widens them.

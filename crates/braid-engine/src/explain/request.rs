@@ -9,6 +9,8 @@ use crate::{EngineError, SqlState, Statement};
 pub(crate) struct Request {
     pub analyze: bool,
     pub verbose: bool,
+    /// Whether the optimizer's estimates are shown.
+    pub costs: bool,
     /// Whether times are shown; `None` to show those of a query that runs.
     pub summary: Option<bool>,
     pub format: Format,
@@ -59,7 +61,8 @@ impl Request {
         if !is_explained(statement) {
             return Err(EngineError::unsupported("EXPLAIN supports only queries; other statements have no plan"));
         }
-        let mut request = Self { analyze: *analyze, verbose: *verbose, summary: None, format: Format::Text };
+        let mut request =
+            Self { analyze: *analyze, verbose: *verbose, costs: true, summary: None, format: Format::Text };
         options.iter().flatten().try_for_each(|option| request.take(option))?;
         Ok(request)
     }
@@ -69,8 +72,9 @@ impl Request {
             "analyze" => self.analyze = is_on(option)?,
             "verbose" => self.verbose = is_on(option)?,
             "summary" => self.summary = Some(is_on(option)?),
+            "costs" => self.costs = is_on(option)?,
             // How much is printed, of what is always or never measured here.
-            "costs" | "timing" | "buffers" => {
+            "timing" | "buffers" => {
                 is_on(option)?;
             }
             "format" => self.format = format_of(option)?,

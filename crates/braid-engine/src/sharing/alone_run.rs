@@ -21,6 +21,7 @@ use braid_base::ByteSize;
 use braid_exec::executor::Executor;
 use braid_exec::plan::{Plan, PlanText};
 use braid_exec::{ExecError, SpillSpace};
+use braid_plan::optimization::estimated_text;
 use braid_share::Ending;
 use futures::{Stream, StreamExt, stream};
 use parking_lot::Mutex;
@@ -101,9 +102,9 @@ impl AlonePlan {
         text
     }
 
-    /// Its operators, as EXPLAIN shows them.
+    /// Its operators with their estimates, as EXPLAIN shows them.
     pub fn text(&self) -> PlanText {
-        self.plan.text()
+        estimated_text(&self.plan)
     }
 }
 

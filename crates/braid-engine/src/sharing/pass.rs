@@ -7,7 +7,7 @@ use arrow::datatypes::SchemaRef;
 use braid_exec::executor::Executor;
 use braid_exec::plan::Plan;
 use braid_exec::{ExecError, MemoryBudget, PassError, QueryEnd, QueryNumber, RowFile, SharedPlan};
-use braid_plan::optimization::OrderedPlan;
+use braid_plan::optimization::{OrderedPlan, estimated_text};
 use braid_share::{Ending, Form};
 use braid_storage::Catalog;
 use parking_lot::Mutex;
@@ -120,7 +120,7 @@ impl SharedRun {
             start: self.start,
             took: started.elapsed(),
             versions,
-            plan: is_plan_wanted.then(|| shared.text()),
+            plan: is_plan_wanted.then(|| estimated_text(shared.plan())),
         });
         // Nobody waits for the file of another query.
         let (mut unanswered, mut in_files) = (Vec::new(), Vec::new());

@@ -20,9 +20,9 @@ use std::fmt;
 const EXHAUSTIVE_RELATIONS_MAX: usize = 10;
 
 /// Cost of a row of the build side, which is copied and entered into a table.
-const BUILD_ROW_COST: f64 = 3.0;
+pub const BUILD_ROW_COST: f64 = 3.0;
 /// Cost of a row of the probe side.
-const PROBE_ROW_COST: f64 = 1.0;
+pub const PROBE_ROW_COST: f64 = 1.0;
 /// Cost of a row of the result.
 const RESULT_ROW_COST: f64 = 1.0;
 

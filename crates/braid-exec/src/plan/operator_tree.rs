@@ -208,7 +208,7 @@ impl Plan {
     }
 
     /// Its inputs, in the order in which the plan is shown.
-    pub(crate) fn inputs(&self) -> Few<&Self> {
+    pub fn inputs(&self) -> Few<&Self> {
         match self {
             Self::Source { .. } | Self::CteScan { .. } => Few::new(),
             Self::Filter { input, .. }

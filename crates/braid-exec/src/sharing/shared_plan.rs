@@ -27,7 +27,7 @@ use braid_storage::scalar::ScalarKey;
 
 use crate::plan::SideWidths;
 use crate::plan::shared_operator::{JoinSets, SetColumn, SetCondition, SharedOperator, SharedStep};
-use crate::plan::{CteId, JoinCondition, JoinKind, NodeId, Plan, PlanText};
+use crate::plan::{CteId, JoinCondition, JoinKind, NodeId, Plan};
 use crate::query_sets::query_number::PASS_QUERIES_MAX;
 use crate::query_sets::set_calculator::SetCalculator;
 use crate::runtime::pipeline::{SetFilter, Source};
@@ -123,9 +123,9 @@ impl SharedPlan {
         self.store.set_count()
     }
 
-    /// The tree, as EXPLAIN shows it.
-    pub fn text(&self) -> PlanText {
-        self.plan.text()
+    /// The plan of the pass.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
     }
 
     /// The tree, with one operator per line.

@@ -1,6 +1,7 @@
 //! Each step of a replacement fails, crashes and loses power once.
 
 use std::collections::BTreeSet;
+use std::fs;
 use std::sync::Arc;
 
 use super::*;

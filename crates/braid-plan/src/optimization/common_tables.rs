@@ -3,21 +3,27 @@
 use braid_exec::plan::{CteId, Plan, RecursionSpec};
 
 use super::estimate::{Estimate, TableEstimate};
-use super::join_ordering::{Ordering, is_groups, unknown};
+use super::join_ordering::{Ordering, is_groups};
+use super::row_rules::unknown;
 
 /// Assumed steps of a recursion, as PostgreSQL assumes: most recursions follow a hierarchy of a few levels, and the right order of a join
 /// with some times the rows of the start is the right one for other counts, too.
-const STEPS: f64 = 10.0;
+pub(super) const STEPS: f64 = 10.0;
 
 impl Ordering<'_> {
     /// A plan that reads a common table. Its scans have the rows of the definition.
     pub(super) fn with_table(&self, cte: CteId, definition: &Plan, body: &Plan) -> (Plan, Estimate) {
         let (definition, of_definition) = self.plan(definition);
-        let explodes = of_definition.explodes;
-        let is_groups = self.is_groups(&definition);
-        let (body, mut estimate) = self.with_rows(cte, TableEstimate { rows: of_definition, is_groups }, body);
-        estimate.explodes |= explodes;
-        (Plan::With { cte, definition: definition.into(), body: body.into() }, estimate)
+        let table = self.of_definition(&definition, &of_definition);
+        let (body, of_body) = self.with_rows(cte, table, || self.plan(body));
+        let plan = Plan::With { cte, definition: definition.into(), body: body.into() };
+        let estimate = self.of_operator(&plan, vec![of_definition, of_body]);
+        (plan, estimate)
+    }
+
+    /// What is thought of a common table with this definition.
+    pub(super) fn of_definition(&self, definition: &Plan, estimate: &Estimate) -> TableEstimate {
+        TableEstimate { rows: estimate.clone(), is_groups: self.is_groups(definition) }
     }
 
     /// A plan that reads a recursion. A step is thought to read as many rows as the start makes.
@@ -27,29 +33,23 @@ impl Ordering<'_> {
         [start, step]: [&Plan; 2],
         body: &Plan,
     ) -> (Plan, Estimate) {
-        let RecursionSpec { cte, column_count, .. } = *spec;
-        let (start, mut of_all) = self.plan(start);
-        of_all.distinct.truncate(column_count);
-        let of_last = TableEstimate { rows: of_all.clone(), is_groups: false };
-        let (step, of_step) = self.with_rows(cte, of_last, step);
-        let explodes = of_all.explodes || of_step.explodes;
-        of_all.rows += STEPS * of_step.rows;
-        for (distinct, of_step) in of_all.distinct.iter_mut().zip(&of_step.distinct) {
-            *distinct += STEPS * of_step;
-        }
-        let (body, mut estimate) = self.with_rows(cte, TableEstimate { rows: of_all, is_groups: false }, body);
-        estimate.explodes |= explodes;
-        (Plan::Recursion { spec: spec.clone(), start: start.into(), step: step.into(), body: body.into() }, estimate)
+        let (start, of_start) = self.plan(start);
+        let (step, of_step) = self.with_rows(spec.cte, of_last_step(spec, &of_start), || self.plan(step));
+        let all = TableEstimate { rows: of_recursion(spec, of_start.clone(), &of_step), is_groups: false };
+        let (body, of_body) = self.with_rows(spec.cte, all, || self.plan(body));
+        let plan = Plan::Recursion { spec: spec.clone(), start: start.into(), step: step.into(), body: body.into() };
+        let estimate = self.of_operator(&plan, vec![of_start, of_step, of_body]);
+        (plan, estimate)
     }
 
-    /// A plan whose scans of a common table return these rows.
-    fn with_rows(&self, cte: CteId, rows: TableEstimate, plan: &Plan) -> (Plan, Estimate) {
+    /// What is said of a plan whose scans of a common table return these rows.
+    pub(super) fn with_rows<T>(&self, cte: CteId, rows: TableEstimate, of_plan: impl FnOnce() -> T) -> T {
         let around = self.tables.borrow_mut().insert(cte, rows);
-        let planned = self.plan(plan);
+        let said = of_plan();
         if let Some(around) = around {
             self.tables.borrow_mut().insert(cte, around);
         }
-        planned
+        said
     }
 
     pub(super) fn of_table_scan(&self, cte: CteId, column_count: usize) -> Estimate {
@@ -66,4 +66,23 @@ impl Ordering<'_> {
             other => is_groups(other),
         }
     }
+}
+
+/// The rows that a step of a recursion reads: as many as the start makes.
+pub(super) fn of_last_step(spec: &RecursionSpec, start: &Estimate) -> TableEstimate {
+    let mut rows = start.clone();
+    rows.distinct.truncate(spec.column_count);
+    TableEstimate { rows, is_groups: false }
+}
+
+/// All rows of a recursion.
+pub(super) fn of_recursion(spec: &RecursionSpec, start: Estimate, step: &Estimate) -> Estimate {
+    let mut all = start;
+    all.distinct.truncate(spec.column_count);
+    all.rows += STEPS * step.rows;
+    all.explodes |= step.explodes;
+    for (distinct, of_step) in all.distinct.iter_mut().zip(&step.distinct) {
+        *distinct += STEPS * of_step;
+    }
+    all
 }

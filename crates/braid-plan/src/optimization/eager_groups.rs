@@ -7,7 +7,8 @@ use braid_exec::plan::eager_aggregation::{GroupedJoin, UniqueKey};
 use braid_exec::plan::{AggregationSpec, Plan};
 
 use super::estimate::Estimate;
-use super::join_ordering::{Ordering, projected};
+use super::join_ordering::Ordering;
+use super::row_rules::projected;
 use super::unique_keys::KeyCandidate;
 
 /// Share of the grouped side's rows that the join must keep at least.

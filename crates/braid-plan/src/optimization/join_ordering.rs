@@ -16,12 +16,11 @@ use braid_exec::joins::side_choice::SwappedJoin;
 use braid_exec::plan::join_order::JoinEdge;
 use braid_exec::plan::join_order::imposed_order::OrderRule;
 use braid_exec::plan::join_order::join_graph::{EqualColumns, JoinGraph, JoinKnowledge, JoinedRelations};
-use braid_exec::plan::{CteId, JoinCondition, JoinKind, Plan, SideWidths};
-use braid_exec::runtime::peers::KeptPeers;
-use braid_exec::runtime::pipeline::Source;
+use braid_exec::plan::{CteId, JoinCondition, Plan, SideWidths};
 use braid_exec::{Expression, ParameterRow};
 
-use super::estimate::{Estimate, SELECTIVITY_OF_GROUPS, SELECTIVITY_UNKNOWN, TableEstimate};
+use super::estimate::{Estimate, SELECTIVITY_UNKNOWN, TableEstimate};
+use super::row_rules::{of_inner_join, of_other_join, of_source, projected, unknown};
 use super::unique_keys::{KeyCandidate, UniqueKeys};
 
 /// Queries of a pass that are looked at.
@@ -32,12 +31,6 @@ const RELATIONS_MAX: usize = 12;
 
 /// Groups of a plan for which it is decided whether they are made in another way.
 const LOOKS_MAX: usize = 6;
-
-/// Assumed rows of a source that is no table.
-const ROWS_UNKNOWN: f64 = 1000.0;
-
-/// Rows that a function returns for a row, which is not known.
-const ROWS_OF_FUNCTION: f64 = 10.0;
 
 /// A side is worth building if it has at most this share of the other side's rows; near that, the plan stays as it is.
 const SWAP_SHARE: f64 = 0.8;
@@ -112,6 +105,7 @@ pub async fn observe_and_order_joins(
 }
 
 pub(super) struct Ordering<'a> {
+    /// Some of the queries; none if the plan has their constants.
     samples: Vec<&'a ParameterRow>,
     pub(super) queries: &'a [ParameterRow],
     pub(super) keys: &'a UniqueKeys,
@@ -121,6 +115,14 @@ pub(super) struct Ordering<'a> {
     looks: Cell<usize>,
     /// What is thought of the rows of common tables.
     pub(super) tables: RefCell<BTreeMap<CteId, TableEstimate>>,
+}
+
+impl<'a> Ordering<'a> {
+    /// That of a plan which stays as it is, and has the constants of its query.
+    pub(super) fn of_bound_plan(keys: &'a UniqueKeys) -> Self {
+        let (unobserved, looks, tables) = (RefCell::default(), Cell::new(0), RefCell::default());
+        Self { samples: Vec::new(), queries: &[], keys, imposed: ImposedOrder::default(), unobserved, looks, tables }
+    }
 }
 
 impl Ordering<'_> {
@@ -135,14 +137,12 @@ impl Ordering<'_> {
     /// The ordered plan, and what is thought of its rows.
     pub(super) fn plan(&self, plan: &Plan) -> (Plan, Estimate) {
         match plan {
-            Plan::Source { source, column_count } => (plan.clone(), of_source(&**source, *column_count)),
+            Plan::Source { .. } | Plan::CteScan { .. } => (plan.clone(), self.of_operator(plan, Vec::new())),
+            Plan::Filter { input, condition } if matches!(**input, Plan::Source { .. }) => {
+                (plan.clone(), self.of_filtered_scan(input, condition))
+            }
             Plan::Filter { input, condition } => {
-                if matches!(**input, Plan::Source { .. }) {
-                    return (plan.clone(), self.of_filtered_scan(input, condition));
-                }
-                let (input, estimate) = self.plan(input);
-                let share = if self.is_groups(&input) { SELECTIVITY_OF_GROUPS } else { SELECTIVITY_UNKNOWN };
-                (Plan::Filter { input: input.into(), condition: condition.clone() }, estimate.scaled(share))
+                self.over(input, |input| Plan::Filter { input, condition: condition.clone() })
             }
             Plan::Project { input, expressions } => {
                 let (input, estimate) = self.plan(input);
@@ -153,81 +153,56 @@ impl Ordering<'_> {
                 self.inner_joins(build, probe, condition)
             }
             Plan::Join { build, probe, condition, .. } => self.other_join(build, probe, condition),
-            Plan::Aggregate { input, spec } => {
-                if let Some(grouped) = self.split_groups(plan).or_else(|| self.eager_groups(plan)) {
-                    return grouped;
-                }
-                let (input, of_input) = self.plan(input);
-                let estimate = self.of_groups(&input, &of_input, spec);
-                (Plan::Aggregate { input: input.into(), spec: spec.clone() }, estimate)
-            }
+            Plan::Aggregate { input, spec } => match self.split_groups(plan).or_else(|| self.eager_groups(plan)) {
+                Some(grouped) => grouped,
+                None => self.over(input, |input| Plan::Aggregate { input, spec: spec.clone() }),
+            },
             Plan::Accumulate { input, spec, foreign } => {
-                let (input, of_input) = self.plan(input);
-                let mut estimate = self.of_groups(&input, &of_input, spec);
-                let column_count = spec.keys.len() + spec.aggregates.len() + foreign.len();
-                estimate.distinct.resize(column_count, estimate.rows.max(1.0));
-                (Plan::Accumulate { input: input.into(), spec: spec.clone(), foreign: foreign.clone() }, estimate)
+                self.over(input, |input| Plan::Accumulate { input, spec: spec.clone(), foreign: foreign.clone() })
             }
-            Plan::Expand { input, lists } => {
-                let (input, estimate) = self.plan(input);
-                let plan = Plan::Expand { input: input.into(), lists: lists.clone() };
-                let rows = estimate.rows * lists.len() as f64;
-                let of_column = |at: usize| {
-                    let columns = lists.iter().filter_map(|list| list[at]);
-                    columns.map(|column| estimate.distinct[column]).fold(1.0, f64::max)
-                };
-                let width = plan.column_count() - 1;
-                let distinct = (0..width).map(of_column).chain([lists.len() as f64]).collect();
-                (plan, Estimate { rows, distinct, explodes: estimate.explodes })
-            }
-            Plan::Window { input, spec } => {
-                let (input, mut estimate) = self.plan(input);
-                estimate.distinct.resize(input.column_count() + spec.calls.len(), estimate.rows.max(1.0));
-                (Plan::Window { input: input.into(), spec: spec.clone() }, estimate)
-            }
+            Plan::Expand { input, lists } => self.over(input, |input| Plan::Expand { input, lists: lists.clone() }),
+            Plan::Window { input, spec } => self.over(input, |input| Plan::Window { input, spec: spec.clone() }),
             Plan::Peers { input, keys, kept } => {
-                let (input, estimate) = self.plan(input);
-                let rows = match kept {
-                    KeptPeers::First => estimate.distinct_of(keys),
-                    KeptPeers::WithTies { limit, .. } => *limit as f64,
-                };
-                (Plan::Peers { input: input.into(), keys: keys.clone(), kept: *kept }, estimate.limited(rows))
+                self.over(input, |input| Plan::Peers { input, keys: keys.clone(), kept: *kept })
             }
             Plan::ProjectSet { input, call } => {
-                let (input, mut estimate) = self.plan(input);
-                estimate.rows *= ROWS_OF_FUNCTION;
-                let column_count = estimate.distinct.len() + call.column_count;
-                estimate.distinct.resize(column_count, estimate.rows.max(1.0));
-                (Plan::ProjectSet { input: input.into(), call: call.clone() }, estimate)
+                self.over(input, |input| Plan::ProjectSet { input, call: call.clone() })
             }
-            Plan::Sort { input, spec } => {
-                let (input, estimate) = self.plan(input);
-                let estimate = spec.limit.map_or(estimate.clone(), |limit| estimate.limited(limit as f64));
-                (Plan::Sort { input: input.into(), spec: spec.clone() }, estimate)
-            }
+            Plan::Sort { input, spec } => self.over(input, |input| Plan::Sort { input, spec: spec.clone() }),
             Plan::Limit { input, offset, limit } => {
-                let (input, estimate) = self.plan(input);
-                let estimate = limit.map_or(estimate.clone(), |limit| estimate.limited(limit as f64));
-                (Plan::Limit { input: input.into(), offset: *offset, limit: *limit }, estimate)
+                self.over(input, |input| Plan::Limit { input, offset: *offset, limit: *limit })
             }
-            Plan::Union(plans) => self.union(plans),
+            Plan::Union(plans) => {
+                let (plans, estimates) = plans.iter().map(|plan| self.plan(plan)).unzip();
+                let plan = Plan::Union(plans);
+                let estimate = self.of_operator(&plan, estimates);
+                (plan, estimate)
+            }
             Plan::WithScalars { subqueries, input } => {
                 let (subqueries, of_subqueries): (Vec<Plan>, Vec<Estimate>) =
                     subqueries.iter().map(|subquery| self.plan(subquery)).unzip();
-                let (input, mut estimate) = self.plan(input);
-                estimate.explodes |= of_subqueries.iter().any(|estimate| estimate.explodes);
-                (Plan::WithScalars { subqueries, input: input.into() }, estimate)
+                let (input, of_input) = self.plan(input);
+                let plan = Plan::WithScalars { subqueries, input: input.into() };
+                let estimate = self.of_operator(&plan, std::iter::once(of_input).chain(of_subqueries).collect());
+                (plan, estimate)
             }
             Plan::With { cte, definition, body } => self.with_table(*cte, definition, body),
             Plan::Recursion { spec, start, step, body } => self.with_recursion(spec, [start, step], body),
-            Plan::CteScan { cte, column_count } => (plan.clone(), self.of_table_scan(*cte, *column_count)),
             Plan::Shared(_) => (plan.clone(), unknown(plan.column_count())),
         }
     }
 
+    /// An operator over an ordered input.
+    fn over(&self, input: &Plan, operator: impl FnOnce(Box<Plan>) -> Plan) -> (Plan, Estimate) {
+        let (input, of_input) = self.plan(input);
+        let plan = operator(input.into());
+        let estimate = self.of_operator(&plan, vec![of_input]);
+        (plan, estimate)
+    }
+
     /// The rows of a table that any query keeps: those that the common conditions keep, and of them the share that the
     /// queries' own conditions keep together.
-    fn of_filtered_scan(&self, scan: &Plan, condition: &Expression) -> Estimate {
+    pub(super) fn of_filtered_scan(&self, scan: &Plan, condition: &Expression) -> Estimate {
         let Plan::Source { source, column_count } = scan else { return unknown(scan.column_count()) };
         let (own, common): (Vec<Expression>, Vec<Expression>) =
             conjuncts(condition).into_iter().partition(has_parameters);
@@ -244,27 +219,15 @@ impl Ordering<'_> {
             });
             (of_bound_scan(scan, bound.collect()).rows / all.rows.max(1.0)).clamp(0.0, 1.0)
         };
+        if self.samples.is_empty() {
+            return kept.scaled(SELECTIVITY_UNKNOWN.powi(own.len() as i32));
+        }
         let shares: Vec<f64> = self.samples.iter().map(share).collect();
         if let ([share], 1) = (&shares[..], self.queries.len()) {
             return kept.scaled(*share);
         }
         let mean_log = shares.iter().map(|share| (1.0 - share).max(1e-9).ln()).sum::<f64>() / shares.len() as f64;
         kept.scaled(1.0 - (mean_log * self.queries.len() as f64).exp())
-    }
-
-    /// Inputs have no more values together than the one with the most: equal ones, or few, as the levels of groups.
-    fn union(&self, plans: &[Plan]) -> (Plan, Estimate) {
-        let (plans, estimates): (Vec<Plan>, Vec<Estimate>) = plans.iter().map(|plan| self.plan(plan)).unzip();
-        let rows = estimates.iter().map(|estimate| estimate.rows).sum();
-        let explodes = estimates.iter().any(|estimate| estimate.explodes);
-        let mut estimates = estimates.into_iter();
-        let mut estimate = estimates.next().unwrap_or_else(|| unknown(0));
-        for other in estimates {
-            let columns = estimate.distinct.iter_mut().zip(other.distinct);
-            columns.for_each(|(distinct, other)| *distinct = distinct.max(other));
-        }
-        (estimate.rows, estimate.explodes) = (rows, explodes);
-        (Plan::Union(plans), estimate)
     }
 
     fn inner_joins(&self, build: &Plan, probe: &Plan, condition: &JoinCondition) -> (Plan, Estimate) {
@@ -283,7 +246,7 @@ impl Ordering<'_> {
         if relations.len() > RELATIONS_MAX || !is_connected(relations.len(), &edges) {
             // The order of the plan stays, also that of products.
             let ((build, of_build), (probe, of_probe)) = (self.plan(build), self.plan(probe));
-            let estimate = Known(&[]).of_join(of_probe, of_build, condition);
+            let estimate = of_inner_join(&of_probe, &of_build, condition);
             return (Plan::join(build, probe, condition.clone()), estimate);
         }
         let rows: Vec<f64> = estimates.iter().map(|estimate| estimate.rows.max(1.0)).collect();
@@ -332,16 +295,7 @@ impl JoinKnowledge for Known<'_> {
     }
 
     fn of_join(&self, probe: Estimate, build: Estimate, condition: &JoinCondition) -> Estimate {
-        let JoinCondition { build_keys, probe_keys, residual, .. } = condition;
-        let share = if build_keys.is_empty() { 1.0 } else { probe.equal_share(probe_keys, &build, build_keys) };
-        let conditions = match residual {
-            None => 0,
-            Some(Expression::And(parts)) => parts.len(),
-            Some(_) => 1,
-        };
-        let pairs = build.rows * probe.rows * share;
-        let rows = pairs * SELECTIVITY_UNKNOWN.powi(conditions as i32);
-        probe.clone().with_columns_of(&build, rows).joined(pairs, &probe, &build)
+        of_inner_join(&probe, &build, condition)
     }
 }
 
@@ -359,16 +313,6 @@ fn is_connected(relation_count: usize, edges: &[JoinEdge]) -> bool {
             return reached.len() == relation_count;
         }
     }
-}
-
-fn of_source(source: &dyn Source, column_count: usize) -> Estimate {
-    let Some((version, spec)) = source.scan() else {
-        let rows = source.row_count_max().map_or(ROWS_UNKNOWN, |rows| rows as f64);
-        return unknown(column_count).limited(rows);
-    };
-    let mut estimate = Estimate::of_scan(version, spec);
-    estimate.distinct.resize(column_count, 1.0);
-    estimate
 }
 
 /// The rows that conditions on constants keep of a table.
@@ -402,54 +346,10 @@ fn conjuncts(condition: &Expression) -> Vec<Expression> {
     }
 }
 
-/// The rows of a join that is not inner, in the columns of its kind.
-fn of_other_join(probe: &Estimate, build: &Estimate, condition: &JoinCondition) -> Estimate {
-    let JoinCondition { kind, build_keys, probe_keys, residual, .. } = condition;
-    let pairs = probe.rows * build.rows * probe.equal_share(probe_keys, build, build_keys);
-    let met_share = |side: &Estimate, keys: &[usize], other: &Estimate, other_keys: &[usize]| {
-        let values = side.distinct_of(keys);
-        other.distinct_of(other_keys).min(values) / values.max(1.0)
-    };
-    let probe_met = met_share(probe, probe_keys, build, build_keys);
-    let build_met = met_share(build, build_keys, probe, probe_keys);
-    let both = |rows: f64| probe.clone().with_columns_of(build, rows);
-    // Without a further condition, keys alone tell whether a row has a partner.
-    let made = if kind.makes_pairs() || residual.is_some() { pairs } else { 0.0 };
-    let of_kind = match kind {
-        JoinKind::Inner => both(pairs),
-        JoinKind::ProbeSingle => both(probe.rows),
-        JoinKind::ProbeOuter => both(pairs.max(probe.rows)),
-        JoinKind::BuildOuter => both(pairs.max(build.rows)),
-        JoinKind::FullOuter => both(pairs.max(probe.rows).max(build.rows)),
-        JoinKind::ProbeSemi => probe.clone().scaled(probe_met),
-        JoinKind::ProbeAnti => probe.clone().scaled((1.0 - probe_met).max(0.1)),
-        JoinKind::ProbeMark | JoinKind::ProbeTruth => {
-            let mut estimate = probe.clone();
-            estimate.distinct.push(2.0);
-            estimate
-        }
-        JoinKind::BuildSemi => build.clone().scaled(build_met),
-        JoinKind::BuildAnti => build.clone().scaled((1.0 - build_met).max(0.1)),
-    };
-    of_kind.joined(made, probe, build)
-}
-
-pub(super) fn projected(input: &Estimate, expressions: &[Expression]) -> Estimate {
-    let distinct = |expression: &Expression| match expression.as_column() {
-        Some(column) => input.distinct[column],
-        None => input.rows.max(1.0),
-    };
-    Estimate { rows: input.rows, distinct: expressions.iter().map(distinct).collect(), explodes: input.explodes }
-}
-
 pub(super) fn is_groups(plan: &Plan) -> bool {
     match plan {
         Plan::Aggregate { .. } | Plan::Accumulate { .. } => true,
         Plan::Project { input, .. } => is_groups(input),
         _ => false,
     }
-}
-
-pub(super) fn unknown(column_count: usize) -> Estimate {
-    Estimate { rows: ROWS_UNKNOWN, distinct: vec![ROWS_UNKNOWN; column_count], explodes: false }
 }

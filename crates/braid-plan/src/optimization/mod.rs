@@ -11,6 +11,9 @@
 //! | `split_groups` | which groups of a pass are made in two steps |
 //! | `build_side_patterns` | which patterns of a pass are searched for below a join |
 //! | [`unique_keys`] | the columns of tables that are unique, as observed |
+//! | `operator_rules`, `row_rules` | the rows of an operator, of those of its inputs |
+//! | `plan_estimates` | a plan as EXPLAIN shows it, with its estimates |
+//! | `plan_costs`, `row_widths` | what operators cost, and the bytes of their rows, for EXPLAIN |
 //! | [`estimate`] | row counts and distinct values, as far as the catalog knows |
 
 mod build_side_patterns;
@@ -18,9 +21,15 @@ mod common_tables;
 mod eager_groups;
 pub mod estimate;
 pub mod join_ordering;
+mod operator_rules;
+mod plan_costs;
+mod plan_estimates;
+mod row_rules;
+mod row_widths;
 mod split_groups;
 pub mod unique_keys;
 
 pub use estimate::Estimate;
 pub use join_ordering::{ImposedOrder, OrderedPlan, impose_join_order, observe_and_order_joins, order_joins};
+pub use plan_estimates::estimated_text;
 pub use unique_keys::{KeyCandidate, UniqueKeys};
