@@ -164,6 +164,7 @@ pub use parameter_value::{ParameterValue, SentValue};
 pub use recall::SharedForm;
 pub use sent_columns::texts_with_bytes::texts_with_bytes;
 pub use session::{Ongoing, Session};
+pub use settings::SettingsStamp;
 pub use sharing::SharingFigures;
 pub use statement::{SavepointChange, Statement, StatementKind};
 pub use statement_context::MessageScope;

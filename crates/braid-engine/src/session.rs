@@ -30,7 +30,7 @@ use crate::interrupt::Interrupt;
 use crate::parameter_value::SentValue;
 use crate::recall::SharedForm;
 use crate::session_control::Chain;
-use crate::settings::{DEFINITIONS, Report, Scope};
+use crate::settings::{DEFINITIONS, Report, Scope, SettingSource, SettingsStamp};
 use crate::statement::{Command, ObjectChange, SequenceKind, SequenceStatement, Tokens};
 use crate::statement_context::{MessageScope, Preparation, StatementContext};
 use crate::table_names::{Named, named_table};
@@ -501,7 +501,20 @@ impl Session {
         self.context.setting(name)
     }
 
-    /// Sets a setting for the session, as `SET name = value` does: for what a client asks for when it connects.
+    /// Lets the session begin with what its client asks for when it connects: RESET returns to it.
+    ///
+    /// # Errors
+    /// For an unknown setting (42704), and a value that it does not take.
+    pub fn begin_with_setting(&self, name: &str, value: &str) -> Result<(), EngineError> {
+        self.context.begin_with_setting(name, value, SettingSource::Client)
+    }
+
+    /// The state of its settings, which changes whenever a setting does.
+    pub fn settings_stamp(&self) -> SettingsStamp {
+        self.context.settings().stamp()
+    }
+
+    /// Sets a setting for the session, as `SET name = value` does.
     pub fn set_setting(&self, name: &str, value: &str) -> Result<(), EngineError> {
         self.context.assign_setting(name, Some(value), Scope::Session)
     }
@@ -628,7 +641,10 @@ fn write_name(statement: &Statement) -> &'static str {
         StatementKind::Truncate => "TRUNCATE TABLE",
         StatementKind::Comment => "COMMENT",
         StatementKind::CreateRole => "CREATE ROLE",
-        StatementKind::AlterRole => "ALTER ROLE",
+        StatementKind::AlterRole => match statement.command() {
+            Command::Role(role) => role.tag(),
+            _ => "ALTER ROLE",
+        },
         StatementKind::DropRole => "DROP ROLE",
         StatementKind::ReassignOwned => "REASSIGN OWNED",
         StatementKind::DropOwned => "DROP OWNED",

@@ -170,13 +170,12 @@ impl StatementContext {
     pub fn new(database: Arc<Database>, user: &str, session_id: i32) -> Self {
         let snapshot = database.store().snapshot();
         let login = Login::of(user, snapshot.access());
-        let settings = SettingValues::with_defaults(login.settings(snapshot.access()));
-        let (random, state) = (SessionRandom::default(), Mutex::new(State { settings, ..State::default() }));
+        let (random, state) = (SessionRandom::default(), Mutex::default());
         let (notices, named_statements, sequences) = Default::default();
         let notifications = Arc::new(SessionNotifications::new(session_id, database.notifications().clone()));
         let locks = SessionLocks::new(session_id, database.locks().clone());
         let started_us = read_clock_us();
-        Self {
+        let context = Self {
             shared: Arc::new(Shared {
                 database,
                 login,
@@ -196,7 +195,9 @@ impl StatementContext {
             }),
             planned: None,
             former_reading: None,
-        }
+        };
+        context.begin_with_kept_settings();
+        context
     }
 
     /// The database.

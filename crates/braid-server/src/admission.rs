@@ -126,8 +126,13 @@ impl Admission {
         }
         let registration = self.cancels.register(session.id(), &client);
         let mut connection = Connection::new(wire, session, registration, self.shutdown.clone());
-        connection.greet(&settings);
-        Some(connection)
+        match connection.greet(&settings) {
+            Ok(()) => Some(connection),
+            Err(report) => {
+                tracing::info!(peer = %client.socket_addr, user, "refused: {}", report.message);
+                refuse(connection.wire, &report).await
+            }
+        }
     }
 
     /// Refuses a client without TLS if the server requires TLS, as PostgreSQL does whose `pg_hba.conf` has `hostssl` lines alone.

@@ -11,7 +11,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use braid_engine::{Session, Statement, StatementKind, TransactionStatus};
+use braid_engine::{Session, SettingsStamp, SqlState, Statement, TransactionStatus};
 use pgwire::messages::PgWireBackendMessage;
 use pgwire::messages::response::{
     CommandComplete, NotificationResponse, ReadyForQuery, TransactionStatus as WireStatus,
@@ -51,34 +51,49 @@ pub(crate) struct Connection {
     /// Where the time of the message goes.
     pub clock: MessageClock,
     reported_settings: Vec<(&'static str, String)>,
+    /// The settings of which those were reported; `None` before the first report.
+    reported_stamp: Option<SettingsStamp>,
 }
 
 impl Connection {
     /// The connection of an authenticated client.
     pub fn new(wire: Wire, session: Session, registration: Registration, shutdown: Shutdown) -> Self {
         let (names, reported_settings) = (Names::of(&session), Vec::new());
-        let (clock, skipping_to_sync) = (MessageClock::default(), false);
-        Self { wire, session, registration, shutdown, names, skipping_to_sync, clock, reported_settings }
+        let (clock, skipping_to_sync, reported_stamp) = (MessageClock::default(), false, None);
+        Self {
+            wire,
+            session,
+            registration,
+            shutdown,
+            names,
+            skipping_to_sync,
+            clock,
+            reported_settings,
+            reported_stamp,
+        }
     }
 
     /// Sends the messages that precede the first statement.
-    pub fn greet(&mut self, settings: &[(String, String)]) {
+    ///
+    /// # Errors
+    /// For a setting of the startup packet with a value that it does not take: the client is refused. Settings that Braid does not have
+    /// are warned of.
+    pub fn greet(&mut self, settings: &[(String, String)]) -> Result<(), ErrorReport> {
         for (name, value) in settings {
-            if let Err(error) = self.session.set_setting(name, value) {
-                // An unsupported setting is a warning here; PostgreSQL would refuse the connection.
-                self.wire.put(&ErrorReport::from(error).with_severity(Severity::Warning).message());
+            match self.session.begin_with_setting(name, value) {
+                Ok(()) => {}
+                Err(unknown) if unknown.state() == SqlState::UndefinedObject => {
+                    self.wire.put(&ErrorReport::from(unknown).with_severity(Severity::Warning).message());
+                }
+                Err(error) => return Err(ErrorReport::from(error).with_severity(Severity::Fatal)),
             }
         }
+        self.put_notices();
         self.report_settings();
-        let user = self.session.user().to_owned();
-        for (name, value) in [("session_authorization", user.as_str()), ("is_superuser", "on")] {
-            if !self.reported_settings.iter().any(|(known, _)| *known == name) {
-                self.put_parameter_status(name, value);
-            }
-        }
         let key = BackendKeyData::new(self.registration.pid, self.registration.secret.clone());
         self.wire.put(&PgWireBackendMessage::BackendKeyData(key));
         self.put_ready();
+        Ok(())
     }
 
     /// Answers messages until the client disconnects or is disconnected.
@@ -238,6 +253,7 @@ impl Connection {
     /// Sends ReadyForQuery, and does the work of a transaction's end.
     pub fn put_ready(&mut self) {
         self.session.rest();
+        self.report_settings();
         self.put_notifications();
         let status = match self.session.transaction_status() {
             TransactionStatus::Idle => {
@@ -286,12 +302,6 @@ impl Connection {
         if let Some((change, name)) = statement.savepoint() {
             self.names.change_savepoint(change, &name);
         }
-        if matches!(
-            statement.kind(),
-            StatementKind::Set | StatementKind::Reset | StatementKind::Discard | StatementKind::Rollback
-        ) {
-            self.report_settings();
-        }
         self.wire.put(&PgWireBackendMessage::CommandComplete(CommandComplete::new(tag)));
     }
 
@@ -302,8 +312,13 @@ impl Connection {
         }
     }
 
-    /// Reports the changed settings that clients are informed of.
+    /// Reports the changed settings that clients are informed of, whatever has changed them.
     fn report_settings(&mut self) {
+        let stamp = Some(self.session.settings_stamp());
+        if stamp == self.reported_stamp {
+            return;
+        }
+        self.reported_stamp = stamp;
         let settings = self.session.reported_settings();
         for (name, value) in &settings {
             if !self.reported_settings.iter().any(|known| known == &(*name, value.clone())) {

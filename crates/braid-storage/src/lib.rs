@@ -124,7 +124,7 @@ mod zone_map;
 
 pub use access::{
     AccessControl, AccessEntry, AccessKey, AccessObject, Acl, AclItem, DefaultsKind, DefaultsSubject, Membership,
-    Privileges, RoleAttributes, RoleDef, RoleId,
+    Privileges, RoleAttributes, RoleDef, RoleId, SettingsSubject,
 };
 pub use catalog::{Catalog, CatalogDomain, CatalogSequence, CatalogType, NewTable};
 pub use check::{CheckProgress, CheckReport, Fault, FaultKind};

@@ -4,9 +4,10 @@ use std::collections::HashMap;
 
 use braid_base::{ColumnId, TableId};
 use braid_sql::Value;
+use braid_sql::functions::DATABASE_ID;
 use braid_sql::functions::objects::acls::role_in_privilege;
 use braid_sql::values::ArrayValue;
-use braid_storage::{AccessObject, AclItem, Catalog, Membership, RoleId};
+use braid_storage::{AccessObject, AclItem, Catalog, Membership, RoleId, SettingsSubject};
 
 use super::keys::all_keys;
 use crate::named_row::{NamedRow, letter, oid, texts};
@@ -114,14 +115,19 @@ pub(super) fn memberships(catalog: &Catalog) -> Vec<NamedRow> {
     catalog.access().memberships().map(row).collect()
 }
 
-/// The settings of roles.
-pub(super) fn role_settings(catalog: &Catalog) -> Vec<NamedRow> {
+/// The settings that sessions begin with, of databases and roles.
+pub(super) fn kept_settings(catalog: &Catalog) -> Vec<NamedRow> {
+    let row = |database: u32, role: u32, settings: &[(String, String)]| {
+        let settings: Vec<String> = settings.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        vec![("setdatabase", oid(database)), ("setrole", oid(role)), ("setconfig", texts(&settings))]
+    };
     let with_settings = catalog.access().roles().filter(|role| !role.settings.is_empty());
-    let rows = with_settings.map(|role| {
-        let settings: Vec<String> = role.settings.iter().map(|(name, value)| format!("{name}={value}")).collect();
-        vec![("setdatabase", oid(0)), ("setrole", oid(role.id.0)), ("setconfig", texts(&settings))]
+    let of_roles = with_settings.map(|role| row(0, role.id.0, &role.settings));
+    let others = catalog.access().all_settings().map(|(SettingsSubject { role, is_of_database }, settings)| {
+        let database = if is_of_database { DATABASE_ID } else { 0 };
+        row(database, role.map_or(0, |role| role.0), settings)
     });
-    rows.collect()
+    of_roles.chain(others).collect()
 }
 
 /// The privileges of new objects.

@@ -80,7 +80,7 @@ pub(crate) fn rows(relation: &str, catalog: &Catalog, facts: &dyn ServerFacts) -
         "pg_auth_members" => access::memberships(catalog),
         "pg_authid" => roles::roles(catalog, facts),
         "pg_database" => roles::databases(catalog, facts),
-        "pg_db_role_setting" => access::role_settings(catalog),
+        "pg_db_role_setting" => access::kept_settings(catalog),
         "pg_default_acl" => access::default_lists(catalog, facts),
         "pg_cursors" => cursors::cursors(facts),
         "pg_locks" => locks::locks(facts),

@@ -17,7 +17,7 @@ use super::computed_tables::columns_of;
 use crate::named_cursors::NamedCursor;
 use crate::named_statements::PreparedBy;
 use crate::session_locks::LockTarget as SessionLockTarget;
-use crate::settings::{Definition, category, listed_definitions};
+use crate::settings::{Definition, SettingSource, category, listed_definitions};
 use crate::statement_context::StatementContext;
 use crate::system_views::SystemView;
 
@@ -144,21 +144,24 @@ pub(super) fn names_of(context: &StatementContext) -> CatalogNames {
 
 impl StatementServer {
     fn setting(&self, definition: &Definition) -> Setting {
-        let is_set = self.0.settings().get(definition.name).is_some();
-        let default = self.0.default_of(definition);
+        let (settings, boot) = (self.0.settings(), self.0.default_of(definition));
+        let source = match settings.source(definition.name) {
+            SettingSource::Default => definition.default_source(),
+            source => source.shown(),
+        };
         Setting {
             name: definition.name.to_owned(),
             value: definition.in_units(&self.0.setting(definition.name).unwrap_or_default()),
             unit: definition.unit(),
             category: category(definition.name),
             description: definition.description,
-            context: if definition.is_fixed() { "internal" } else { "user" },
+            context: definition.context(),
             value_type: definition.value_type(),
             bounds: definition.bounds(),
             enum_values: definition.enum_values(),
-            source: if is_set { "session" } else { "default" },
-            boot_value: Some(definition.in_units(&default)),
-            reset_value: Some(definition.in_units(&default)),
+            source,
+            boot_value: Some(definition.in_units(definition.boot_value().unwrap_or(&boot))),
+            reset_value: Some(definition.in_units(settings.reset_value(definition.name).unwrap_or(&boot))),
         }
     }
 }

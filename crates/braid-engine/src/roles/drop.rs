@@ -1,6 +1,6 @@
 //! DROP ROLE.
 
-use braid_storage::{AccessEntry, AccessKey, CommentSubject, Membership, RoleId, WriteSet};
+use braid_storage::{AccessEntry, AccessKey, CommentSubject, Membership, RoleId, SettingsSubject, WriteSet};
 
 use super::owned::dependents_of;
 use super::{RoleChange, change, denied};
@@ -89,7 +89,7 @@ fn check_without_dependents(change: &RoleChange<'_>, role: RoleId) -> Result<(),
     Err(EngineError::new(SqlState::DependentObjectsStillExist, message).with_detail(dependents.join("\n")))
 }
 
-/// Removes a role and its memberships, beside others that are dropped. What it has granted to others is the bootstrap superuser's then.
+/// Removes a role, its memberships and its settings, beside others that are dropped. What it has granted to others is the bootstrap superuser's then.
 fn remove(writes: &mut WriteSet, change: &RoleChange<'_>, role: RoleId, dropped: &[RoleId]) {
     let view = change.view;
     for membership in view.access().memberships() {
@@ -104,6 +104,10 @@ fn remove(writes: &mut WriteSet, change: &RoleChange<'_>, role: RoleId, dropped:
     let comment = CommentSubject::Role(change.name(role));
     if view.comment_on(&comment).is_some() {
         writes.set_comment(view, comment, None);
+    }
+    let settings = SettingsSubject { role: Some(role), is_of_database: true };
+    if !view.access().settings(settings).is_empty() {
+        writes.remove_access(view, AccessKey::Settings(settings));
     }
     writes.remove_access(view, AccessKey::Role(role));
 }

@@ -6,7 +6,7 @@
 //! | [`options`] | the options of a statement |
 //! | [`password`] | what passwords are verified with |
 //! | [`membership`] | GRANT and REVOKE of roles |
-//! | [`configuration`] | the settings that sessions of a role begin with |
+//! | [`configuration`] | the settings that sessions of a role and of the database begin with |
 //! | [`owned`] | what a role owns and is granted |
 
 mod alter;
@@ -51,6 +51,9 @@ pub(crate) async fn execute(
         RoleStatement::Rename { name, new_name } => alter::rename(context, name, new_name).await?,
         RoleStatement::Configure { role, database, change } => {
             configuration::configure(context, role.as_ref(), database.as_ref(), change).await?;
+        }
+        RoleStatement::ConfigureDatabase { database, change } => {
+            configuration::configure(context, None, Some(database), change).await?;
         }
         RoleStatement::Drop { if_exists, names } => drop::drop_roles(context, names, *if_exists).await?,
         RoleStatement::ReassignOwned { owners, new_owner } => owned::reassign(context, owners, new_owner).await?,

@@ -9,6 +9,24 @@ use braid_sql::search_path::names_of_list;
 
 use crate::{EngineError, SqlState};
 
+/// The fixed settings that PostgreSQL takes when it starts.
+const OF_SERVER_START: [&str; 10] = [
+    "autovacuum_max_workers",
+    "data_directory",
+    "max_connections",
+    "max_prepared_transactions",
+    "max_replication_slots",
+    "max_wal_senders",
+    "max_worker_processes",
+    "shared_preload_libraries",
+    "track_activity_query_size",
+    "wal_level",
+];
+
+/// The settings that only superusers set: what they change is not the session's alone.
+const OF_SUPERUSERS: [&str; 4] =
+    ["braid.scan_policy", "log_min_duration_statement", "log_min_error_statement", "session_replication_role"];
+
 /// One setting.
 #[derive(Debug)]
 pub(crate) struct Definition {
@@ -73,7 +91,39 @@ pub(crate) enum Domain {
 impl Definition {
     /// The refusal to change a fixed setting.
     pub fn cannot_be_changed(&self) -> EngineError {
-        EngineError::new(SqlState::CannotChangeNow, format!("parameter \"{}\" cannot be changed", self.name))
+        let until = if self.context() == "postmaster" { " without restarting the server" } else { "" };
+        let message = format!("parameter \"{}\" cannot be changed{until}", self.name);
+        EngineError::new(SqlState::CannotChangeNow, message)
+    }
+
+    /// Who sets it and when, as `pg_settings` shows it.
+    pub fn context(&self) -> &'static str {
+        match self.is_fixed() {
+            true if OF_SERVER_START.contains(&self.name) => "postmaster",
+            true => "internal",
+            false if self.is_of_superusers() => "superuser",
+            false => "user",
+        }
+    }
+
+    /// Whether only superusers set it.
+    pub fn is_of_superusers(&self) -> bool {
+        OF_SUPERUSERS.contains(&self.name)
+    }
+
+    /// Where the value is from that it has as long as nothing sets it.
+    pub fn default_source(&self) -> &'static str {
+        if self.is_of_transaction() || self.name == "data_directory" { "override" } else { "default" }
+    }
+
+    /// What PostgreSQL shows as the value before anything is known of the database, where that is not the default.
+    pub fn boot_value(&self) -> Option<&'static str> {
+        ["client_encoding", "server_encoding"].contains(&self.name).then_some("SQL_ASCII")
+    }
+
+    /// Whether it belongs to a transaction, and ends with it.
+    pub fn is_of_transaction(&self) -> bool {
+        ["transaction_deferrable", "transaction_isolation", "transaction_read_only"].contains(&self.name)
     }
 
     /// Whether no session sets it.

@@ -333,9 +333,9 @@ pub(crate) const DEFINITIONS: &[Definition] = &[
     setting(
         "synchronous_commit",
         "on",
-        Domain::OneOf(&["on"]),
+        Domain::OneOf(&["local", "remote_write", "remote_apply", "on", "off"]),
         Silent,
-        "Whether commits are durable when they return.",
+        "What commits wait for. They are durable when they return, whatever is set.",
     ),
     planner("temp_buffers", "8MB", Domain::Memory(8, [100, 1_073_741_823])),
     setting("TimeZone", "UTC", Domain::Zone, Reported, "The session's time zone."),

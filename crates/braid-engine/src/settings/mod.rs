@@ -10,16 +10,20 @@
 //! | [`categories`] | the groups of `pg_settings` |
 //! | [`definition`] | one setting: name, default, allowed values |
 //! | [`values`] | a session's values, and the effect of transaction blocks on them |
+//! | [`sources`] | where a value is from |
 //! | [`shown`] | what SHOW prints |
 
 mod categories;
 mod definition;
 mod list;
 mod shown;
+mod sources;
 mod values;
 
 pub(crate) use categories::category;
 pub(crate) use definition::{Definition, Domain, Report};
 pub(crate) use list::{DEFINITIONS, SettingName, definition, listed_definitions, setting_name, unknown_setting};
 pub(crate) use shown::{Identity, ProvidedValues};
+pub use sources::SettingSource;
+pub use values::SettingsStamp;
 pub(crate) use values::{Scope, SettingValues};

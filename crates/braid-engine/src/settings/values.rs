@@ -1,6 +1,8 @@
 //! A session's values of the settings, and the effect of transaction blocks on them.
 //!
-//! Rules, as in PostgreSQL: SET within a block is undone by ROLLBACK; SET LOCAL is undone at the block's end either way.
+//! Rules, as in PostgreSQL: SET within a block is undone by ROLLBACK; SET LOCAL is undone at the block's end either way. RESET, and SET to
+//! DEFAULT, return to what the session began with: the value of its startup packet, or else of the role and the database
+//! ([`SettingSource`]), or else the default of the server.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,13 +11,18 @@ use std::sync::Arc;
 use braid_sql::input::time_zones::TimeZone;
 
 use super::definition::milliseconds;
+use super::sources::SettingSource;
 use crate::input::datetime::utc;
 
 /// The values that differ from the defaults, by the setting's name. Shared until one is set: each statement looks at them.
 type Overrides = Arc<BTreeMap<Cow<'static, str>, String>>;
 
-/// The settings that are the session's roles.
-const ROLES: [&str; 2] = ["role", "session_authorization"];
+/// The values that a session begins with, and where they are from.
+type Defaults = Arc<BTreeMap<Cow<'static, str>, (String, SettingSource)>>;
+
+/// The settings that RESET ALL keeps: the session's roles, and what its transaction is.
+const KEPT_BY_RESET_ALL: [&str; 5] =
+    ["role", "session_authorization", "transaction_deferrable", "transaction_isolation", "transaction_read_only"];
 
 /// The scope of a SET.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,8 +37,7 @@ pub(crate) enum Scope {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SettingValues {
     current: Overrides,
-    /// The values that the session begins with, of its role.
-    defaults: Overrides,
+    defaults: Defaults,
     block: Option<Block>,
     /// The names of customized options that were set once. They stay known, with an empty text for a value.
     custom: Arc<BTreeSet<String>>,
@@ -45,17 +51,39 @@ struct Block {
 }
 
 impl SettingValues {
-    /// The settings of a session that begins with these values.
-    pub fn with_defaults(defaults: impl IntoIterator<Item = (String, String)>) -> Self {
-        let defaults: BTreeMap<Cow<'static, str>, String> =
-            defaults.into_iter().map(|(name, value)| (Cow::Owned(name), value)).collect();
-        let custom = defaults.keys().filter(|name| name.contains('.')).map(|name| name.to_string()).collect();
-        Self { defaults: Arc::new(defaults), custom: Arc::new(custom), ..Self::default() }
+    /// Lets the session begin with a value in its canonical form, unless it has one of a stronger source.
+    pub fn set_default(&mut self, name: impl Into<Cow<'static, str>>, value: String, source: SettingSource) {
+        let name = name.into();
+        if self.defaults.get(&name).is_some_and(|(_, known)| *known > source) {
+            return;
+        }
+        if name.contains('.') {
+            self.note_custom(&name);
+        }
+        Arc::make_mut(&mut self.defaults).insert(name, (value, source));
     }
 
     /// The value that was set; `None` for the default. `name` is the definition's.
     pub fn get(&self, name: &str) -> Option<&str> {
-        self.current.get(name).or_else(|| self.defaults.get(name)).map(String::as_str)
+        self.current.get(name).map(String::as_str).or_else(|| self.reset_value(name))
+    }
+
+    /// The value that the session began with; `None` for the default of the server.
+    pub fn reset_value(&self, name: &str) -> Option<&str> {
+        self.defaults.get(name).map(|(value, _)| value.as_str())
+    }
+
+    /// Where the value is from.
+    pub fn source(&self, name: &str) -> SettingSource {
+        match self.current.contains_key(name) {
+            true => SettingSource::Session,
+            false => self.defaults.get(name).map_or(SettingSource::Default, |(_, source)| *source),
+        }
+    }
+
+    /// What changes whenever a value does.
+    pub fn stamp(&self) -> SettingsStamp {
+        SettingsStamp(self.current.clone(), self.defaults.clone())
     }
 
     /// The value of a customized option; `None` for one that was never set.
@@ -70,9 +98,9 @@ impl SettingValues {
     }
 
     /// Resets a customized option, which is known from then on.
-    pub fn reset_custom(&mut self, name: &str) {
+    pub fn reset_custom(&mut self, name: &str, scope: Scope) {
         self.note_custom(name);
-        self.reset(name);
+        self.reset(name, scope);
     }
 
     fn note_custom(&mut self, name: &str) {
@@ -96,17 +124,19 @@ impl SettingValues {
         }
     }
 
-    /// Resets a setting to its default.
-    pub fn reset(&mut self, name: &str) {
-        Arc::make_mut(&mut self.current).remove(name);
-        if let Some(block) = &mut self.block {
-            Arc::make_mut(&mut block.if_committed).remove(name);
+    /// Resets a setting to what the session began with.
+    pub fn reset(&mut self, name: &str, scope: Scope) {
+        match (&mut self.block, scope) {
+            (None, Scope::Local) => return,
+            (Some(block), Scope::Session) => remove(&mut block.if_committed, name),
+            _ => {}
         }
+        remove(&mut self.current, name);
     }
 
-    /// Resets all settings to their defaults, but for the session's roles.
+    /// Resets all settings to what the session began with, but for [`KEPT_BY_RESET_ALL`].
     pub fn reset_all(&mut self) {
-        let is_kept = |name: &Cow<'static, str>| ROLES.contains(&&**name);
+        let is_kept = |name: &Cow<'static, str>| KEPT_BY_RESET_ALL.contains(&&**name);
         let kept = |values: &Overrides| -> Overrides {
             let kept = values.iter().filter(|(name, _)| is_kept(name));
             Arc::new(kept.map(|(name, value)| (name.clone(), value.clone())).collect())
@@ -178,6 +208,22 @@ impl SettingValues {
     }
 }
 
+/// A state of a session's settings, to be compared with a later one. It holds the state, so that equal stamps mean equal values.
+#[derive(Clone, Debug)]
+pub struct SettingsStamp(Overrides, Defaults);
+
+impl PartialEq for SettingsStamp {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0) && Arc::ptr_eq(&self.1, &other.1)
+    }
+}
+
+fn remove(values: &mut Overrides, name: &str) {
+    if values.contains_key(name) {
+        Arc::make_mut(values).remove(name);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use braid_sql::input::time_zones::zone_offset_s;
@@ -215,7 +261,7 @@ mod tests {
         set(&mut values, "x", Scope::Local);
         assert_eq!(shown(&values), None);
         set(&mut values, "y", Scope::Session);
-        values.reset("application_name");
+        values.reset("application_name", Scope::Session);
         assert_eq!(shown(&values), None);
     }
 
@@ -230,8 +276,29 @@ mod tests {
         assert_eq!(values.custom("a.b"), Some(""));
         values.set_custom("a.b", "y".to_owned(), Scope::Session);
         values.reset_all();
-        values.reset_custom("c.d");
+        values.reset_custom("c.d", Scope::Session);
         assert_eq!([values.custom("a.b"), values.custom("c.d"), values.custom("e.f")], [Some(""), Some(""), None]);
+    }
+
+    #[test]
+    fn reset_returns_to_what_the_session_began_with() {
+        let mut values = SettingValues::default();
+        values.set_default("application_name", "role".to_owned(), SettingSource::User);
+        values.set_default("application_name", "database".to_owned(), SettingSource::Database);
+        assert_eq!((shown(&values), values.source("application_name")), (Some("role"), SettingSource::User));
+        values.set_default("application_name", "client".to_owned(), SettingSource::Client);
+        set(&mut values, "a", Scope::Session);
+        assert_eq!((shown(&values), values.source("application_name")), (Some("a"), SettingSource::Session));
+        values.begin();
+        values.reset("application_name", Scope::Local);
+        assert_eq!(shown(&values), Some("client"));
+        values.commit();
+        assert_eq!(shown(&values), Some("a"));
+        let stamp = values.stamp();
+        assert_eq!(values.stamp(), stamp);
+        values.reset_all();
+        assert_eq!((shown(&values), values.source("application_name")), (Some("client"), SettingSource::Client));
+        assert_ne!(values.stamp(), stamp);
     }
 
     #[test]

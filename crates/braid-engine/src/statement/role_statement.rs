@@ -1,4 +1,4 @@
-//! CREATE ROLE, ALTER ROLE, DROP ROLE, REASSIGN OWNED and DROP OWNED as written.
+//! CREATE ROLE, ALTER ROLE, DROP ROLE, REASSIGN OWNED, DROP OWNED and ALTER DATABASE … SET as written.
 //!
 //! USER and GROUP may stand for ROLE, and the command tag is that of ROLE. The statements about USER MAPPING are others.
 
@@ -57,6 +57,13 @@ pub(crate) enum RoleStatement {
         /// What becomes of the settings.
         change: SettingChange,
     },
+    /// `ALTER DATABASE name SET …` and RESET
+    ConfigureDatabase {
+        /// The database.
+        database: Ident,
+        /// What becomes of the settings.
+        change: SettingChange,
+    },
     /// `DROP ROLE [IF EXISTS] role, …`
     Drop {
         /// IF EXISTS.
@@ -109,6 +116,10 @@ impl RoleStatement {
                 !(is_mapping && matches!(word(3).as_deref(), Some("for" | "if")))
             }
             (Some("create" | "alter" | "drop"), Some("role" | "group")) => true,
+            (Some("alter"), Some("database")) => match word(3).as_deref() {
+                Some("set") => word(4).as_deref() != Some("tablespace"),
+                other => other == Some("reset"),
+            },
             (first, second) => matches!((first, second), (Some("reassign"), _) | (Some("drop"), Some("owned"))),
         }
     }
@@ -132,6 +143,10 @@ impl RoleStatement {
                 let name = RoleName::parse_plain(parser)?;
                 Ok(Self::Create { word, name, options: RoleOptions::parse(parser, OptionPlace::Create)? })
             }
+            Keyword::ALTER if consume_words(parser, "database") => {
+                let database = parse_name(parser)?;
+                Ok(Self::ConfigureDatabase { database, change: SettingChange::parse(parser)? })
+            }
             Keyword::ALTER => {
                 let word = RoleWord::parse(parser)?;
                 parse_alter(parser, word)
@@ -148,9 +163,11 @@ impl RoleStatement {
     pub(super) fn kind(&self) -> StatementKind {
         match self {
             Self::Create { .. } => StatementKind::CreateRole,
-            Self::Alter { .. } | Self::ChangeMembers { .. } | Self::Rename { .. } | Self::Configure { .. } => {
-                StatementKind::AlterRole
-            }
+            Self::Alter { .. }
+            | Self::ChangeMembers { .. }
+            | Self::Rename { .. }
+            | Self::Configure { .. }
+            | Self::ConfigureDatabase { .. } => StatementKind::AlterRole,
             Self::Drop { .. } => StatementKind::DropRole,
             Self::ReassignOwned { .. } => StatementKind::ReassignOwned,
             Self::DropOwned { .. } => StatementKind::DropOwned,
@@ -164,6 +181,7 @@ impl RoleStatement {
             Self::Alter { .. } | Self::ChangeMembers { .. } | Self::Rename { .. } | Self::Configure { .. } => {
                 "ALTER ROLE"
             }
+            Self::ConfigureDatabase { .. } => "ALTER DATABASE",
             Self::Drop { .. } => "DROP ROLE",
             Self::ReassignOwned { .. } => "REASSIGN OWNED",
             Self::DropOwned { .. } => "DROP OWNED",
@@ -261,6 +279,19 @@ mod tests {
         let is_three = |role: &RoleStatement| matches!(role, Drop { if_exists: true, names } if names.len() == 3);
         check("drop user if exists a, \"B\", current_user", "DROP ROLE", is_three);
         check("drop group a", "DROP ROLE", |role| matches!(role, Drop { .. }));
+    }
+
+    #[test]
+    fn databases_have_settings() {
+        let is_own = |expected: SettingChange| {
+            move |role: &RoleStatement| match role {
+                RoleStatement::ConfigureDatabase { database, change } => database.value == "d" && *change == expected,
+                _ => false,
+            }
+        };
+        let from_current = SettingChange::FromCurrent("work_mem".to_owned());
+        check("alter database d set work_mem from current", "ALTER DATABASE", is_own(from_current));
+        check("ALTER DATABASE \"d\" RESET ALL", "ALTER DATABASE", is_own(SettingChange::ResetAll));
     }
 
     #[test]

@@ -6,11 +6,13 @@
 
 use braid_catalog::privileges::{ObjectAccess, Roles};
 use braid_storage::{
-    AccessControl, AccessEntry, AccessObject, Catalog, NewObject, RoleAttributes, RoleDef, RoleId, WriteSet,
+    AccessControl, AccessEntry, AccessObject, Catalog, NewObject, RoleAttributes, RoleDef, RoleId, SettingsSubject,
+    WriteSet,
 };
 
 use super::StatementContext;
-use crate::settings::{Identity, Scope, SettingValues};
+use crate::notices::Notice;
+use crate::settings::{Identity, Scope, SettingSource, SettingValues};
 use crate::{EngineError, SqlState};
 
 /// The user that a session was opened for.
@@ -32,10 +34,17 @@ impl Login {
         Self { name: name.to_owned(), role }
     }
 
-    /// The settings that its sessions begin with.
-    pub fn settings(&self, access: &AccessControl) -> Vec<(String, String)> {
-        let role = self.role.and_then(|role| access.role(role));
-        role.map(|role| role.settings.clone()).unwrap_or_default()
+    /// The settings that its sessions begin with: of all roles and databases, of the database, of the role, and of the role in the database.
+    pub fn settings(&self, access: &AccessControl) -> Vec<(SettingSource, Vec<(String, String)>)> {
+        let of_role = self.role.and_then(|role| access.role(role)).map(|role| role.settings.clone());
+        let kept = |subject| access.settings(subject).to_vec();
+        let in_database = self.role.map(|role| kept(SettingsSubject { role: Some(role), is_of_database: true }));
+        vec![
+            (SettingSource::Global, kept(SettingsSubject { role: None, is_of_database: false })),
+            (SettingSource::Database, kept(SettingsSubject { role: None, is_of_database: true })),
+            (SettingSource::User, of_role.unwrap_or_default()),
+            (SettingSource::DatabaseUser, in_database.unwrap_or_default()),
+        ]
     }
 }
 
@@ -116,14 +125,36 @@ impl StatementContext {
         access.role_named(name).map(|role| role.id).or_else(|| Roles::predefined_role(name))
     }
 
+    /// Lets a new session begin with the settings of its database and its role. Those that do not hold any more are warned of.
+    pub fn begin_with_kept_settings(&self) {
+        let snapshot = self.snapshot();
+        let kept = self.shared.login.settings(snapshot.access());
+        for (source, (name, value)) in
+            kept.into_iter().flat_map(|(source, all)| all.into_iter().map(move |one| (source, one)))
+        {
+            if let Err(error) = self.begin_with_setting(&name, &value, source) {
+                self.raise(Notice::warning(error.state(), error.message()));
+            }
+        }
+    }
+
     /// Takes another role, or the session's again: SET ROLE.
     ///
     /// # Errors
     /// For a role that does not exist (22023), and one that the session's role is no member of (42501).
     pub fn take_role(&self, name: &str, scope: Scope) -> Result<(), EngineError> {
+        let role = self.role_setting(name)?;
+        self.change_settings(|settings| settings.set("role", role, scope));
+        Ok(())
+    }
+
+    /// The role of a name that the session's role may take, in the form in which the setting `role` is kept: empty for none.
+    ///
+    /// # Errors
+    /// As [`Self::take_role`].
+    pub fn role_setting(&self, name: &str) -> Result<String, EngineError> {
         if name == "none" {
-            self.change_settings(|settings| settings.set("role", String::new(), scope));
-            return Ok(());
+            return Ok(String::new());
         }
         let snapshot = self.snapshot();
         let role = self.role_named_in(&snapshot, name).ok_or_else(|| no_such_value(name))?;
@@ -131,22 +162,25 @@ impl StatementContext {
             let message = format!("permission denied to set role \"{name}\"");
             return Err(EngineError::new(SqlState::InsufficientPrivilege, message));
         }
-        self.change_settings(|settings| settings.set("role", role.0.to_string(), scope));
-        Ok(())
+        Ok(role.0.to_string())
     }
 
-    /// Gives the session another role, or with `None` its first one again: SET SESSION AUTHORIZATION.
+    /// Gives the session another role and takes back SET ROLE, or with `None` returns to what it began with: SET SESSION AUTHORIZATION.
     ///
     /// # Errors
     /// For a role that does not exist (22023), and a session that was not opened for a superuser (42501).
     pub fn authorize_session(&self, name: Option<&str>, scope: Scope) -> Result<(), EngineError> {
-        let snapshot = self.snapshot();
-        let role = match name {
-            None => self.login_role(),
-            Some(name) => self.role_named_in(&snapshot, name).ok_or_else(|| no_such_value(name))?,
+        let Some(name) = name else {
+            self.change_settings(|settings| {
+                settings.reset("session_authorization", scope);
+                settings.reset("role", scope);
+            });
+            return Ok(());
         };
+        let snapshot = self.snapshot();
+        let role = self.role_named_in(&snapshot, name).ok_or_else(|| no_such_value(name))?;
         if role != self.login_role() && !Roles::of(snapshot.access()).is_superuser(self.login_role()) {
-            let message = format!("permission denied to set session authorization \"{}\"", name.unwrap_or_default());
+            let message = format!("permission denied to set session authorization \"{name}\"");
             return Err(EngineError::new(SqlState::InsufficientPrivilege, message));
         }
         self.change_settings(|settings| {

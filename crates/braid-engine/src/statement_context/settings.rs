@@ -6,12 +6,10 @@ use braid_sql::SqlError;
 use braid_sql::functions::SettingChanges;
 
 use super::StatementContext;
-use crate::settings::{Definition, Domain, ProvidedValues, Scope, SettingName, SettingValues, setting_name};
+use crate::settings::{
+    Definition, Domain, ProvidedValues, Scope, SettingName, SettingSource, SettingValues, setting_name,
+};
 use crate::{EngineError, SqlState, TransactionStatus};
-
-/// The settings that only superusers set: what they change is not the session's alone.
-const OF_SUPERUSERS: [&str; 4] =
-    ["braid.scan_policy", "log_min_duration_statement", "log_min_error_statement", "session_replication_role"];
 
 impl StatementContext {
     /// The settings as they are now.
@@ -51,52 +49,99 @@ impl StatementContext {
         self.provided_values().default_of(definition)
     }
 
-    /// Sets one setting; `None` for its default.
+    /// Sets one setting; `None` for what the session began with.
     ///
     /// # Errors
     /// For an unknown setting (42704), and a value that it does not take.
     pub fn assign_setting(&self, name: &str, value: Option<&str>, mut scope: Scope) -> Result<(), EngineError> {
         let definition = match (setting_name(name)?, value) {
             (SettingName::Known(definition), _) => definition,
-            (SettingName::Custom(name), value) => {
-                let value = value.unwrap_or_default().to_owned();
-                self.change_settings(|settings| settings.set_custom(&name, value, scope));
+            (SettingName::Custom(name), Some(value)) => {
+                self.change_settings(|settings| settings.set_custom(&name, value.to_owned(), scope));
+                return Ok(());
+            }
+            (SettingName::Custom(name), None) => {
+                self.change_settings(|settings| settings.reset_custom(&name, scope));
                 return Ok(());
             }
         };
         self.check_may_set(definition)?;
-        let Some(value) = value else { return self.reset(definition) };
-        let canonical = definition.canonical(value)?;
-        match (definition.name, &*canonical) {
-            ("role", role) => return self.take_role(role, scope),
-            // It is that of the block, and ends with it.
-            ("transaction_read_only", value) if self.transaction_status() != TransactionStatus::Idle => {
-                match value {
-                    "on" => self.restrict_block_to_reads(),
-                    _ => self.allow_writes()?,
-                }
-                scope = Scope::Local;
-            }
+        let Some(value) = value else { return self.reset(definition, scope) };
+        match definition.name {
+            "role" => return self.take_role(value, scope),
+            "session_authorization" => return self.authorize_session(Some(value), scope),
             _ => {}
         }
-        match definition.domain {
-            Domain::ScanPolicy => return self.set_policy(&canonical),
-            Domain::Bytes => {
-                let limit = self.database().config().total_memory;
-                if canonical.parse().is_ok_and(|size: ByteSize| size > limit) {
-                    let message = format!("{} cannot exceed the total budget of all queries, {limit}", definition.name);
-                    return Err(EngineError::new(SqlState::InvalidParameterValue, message));
-                }
-            }
-            _ => {}
+        let canonical = self.canonical(definition, value)?;
+        if definition.is_of_transaction() {
+            self.change_transaction(definition, &canonical)?;
+            // It is that of the transaction, and ends with it.
+            scope = Scope::Local;
+        }
+        if matches!(definition.domain, Domain::ScanPolicy) {
+            return self.set_policy(&canonical);
         }
         self.change_settings(|settings| settings.set(definition.name, canonical, scope));
         Ok(())
     }
 
+    /// Lets the session begin with a value, which RESET returns to. What is set for databases and roles was checked when it was set.
+    ///
+    /// # Errors
+    /// As [`Self::assign_setting`].
+    pub fn begin_with_setting(&self, name: &str, value: &str, source: SettingSource) -> Result<(), EngineError> {
+        let definition = match setting_name(name)? {
+            SettingName::Known(definition) => definition,
+            SettingName::Custom(name) => {
+                self.change_settings(|settings| settings.set_default(name, value.to_owned(), source));
+                return Ok(());
+            }
+        };
+        if source == SettingSource::Client {
+            self.check_may_set(definition)?;
+        }
+        let value = match definition.name {
+            "role" => self.role_setting(value)?,
+            _ => self.canonical(definition, value)?,
+        };
+        match definition.domain {
+            Domain::ScanPolicy => return self.set_policy(&value),
+            // Each transaction begins with those of `default_transaction_…`.
+            _ if definition.is_of_transaction() => return Ok(()),
+            _ => {}
+        }
+        self.change_settings(|settings| settings.set_default(definition.name, value, source));
+        Ok(())
+    }
+
+    /// A value in its canonical form.
+    fn canonical(&self, definition: &Definition, value: &str) -> Result<String, EngineError> {
+        let canonical = definition.canonical(value)?;
+        let limit = self.database().config().total_memory;
+        if matches!(definition.domain, Domain::Bytes) && canonical.parse().is_ok_and(|size: ByteSize| size > limit) {
+            let message = format!("{} cannot exceed the total budget of all queries, {limit}", definition.name);
+            return Err(EngineError::new(SqlState::InvalidParameterValue, message));
+        }
+        Ok(canonical)
+    }
+
+    /// What the transaction is to be, before its setting shows it. Outside of a block that lasts for the statement.
+    fn change_transaction(&self, definition: &Definition, value: &str) -> Result<(), EngineError> {
+        if self.transaction_status() == TransactionStatus::Idle {
+            return Ok(());
+        }
+        match (definition.name, value) {
+            ("transaction_read_only", "on") => self.restrict_block_to_reads(),
+            ("transaction_read_only", _) => self.allow_writes()?,
+            ("transaction_isolation", level) => self.check_may_change_isolation(level)?,
+            _ => {}
+        }
+        Ok(())
+    }
+
     /// Checks that the current role may set a setting: some are for superusers.
-    fn check_may_set(&self, definition: &Definition) -> Result<(), EngineError> {
-        match OF_SUPERUSERS.contains(&definition.name) && !self.identity().is_superuser {
+    pub fn check_may_set(&self, definition: &Definition) -> Result<(), EngineError> {
+        match definition.is_of_superusers() && !self.identity().is_superuser {
             true => {
                 let message = format!("permission denied to set parameter \"{}\"", definition.name);
                 Err(EngineError::new(SqlState::InsufficientPrivilege, message))
@@ -113,10 +158,10 @@ impl StatementContext {
         match setting_name(name)? {
             SettingName::Known(definition) => {
                 self.check_may_set(definition)?;
-                self.reset(definition)
+                self.reset(definition, Scope::Session)
             }
             SettingName::Custom(name) => {
-                self.change_settings(|settings| settings.reset_custom(&name));
+                self.change_settings(|settings| settings.reset_custom(&name, Scope::Session));
                 Ok(())
             }
         }
@@ -131,12 +176,12 @@ impl StatementContext {
         Ok(())
     }
 
-    fn reset(&self, definition: &'static Definition) -> Result<(), EngineError> {
+    fn reset(&self, definition: &'static Definition, scope: Scope) -> Result<(), EngineError> {
         match definition.domain {
-            _ if definition.name == "session_authorization" => return self.authorize_session(None, Scope::Session),
+            _ if definition.name == "session_authorization" => return self.authorize_session(None, scope),
             _ if definition.is_fixed() => return Err(definition.cannot_be_changed()),
             Domain::ScanPolicy => self.database().buffer().set_policy(self.database().config().policy),
-            _ => self.change_settings(|settings| settings.reset(definition.name)),
+            _ => self.change_settings(|settings| settings.reset(definition.name, scope)),
         }
         Ok(())
     }

@@ -20,6 +20,7 @@
 //! | [`notifications`] | notifications as messages |
 //! | [`prepared_statements`] | PREPARE and EXECUTE beside the protocol's named statements |
 //! | [`privacy`] | who can read files, and passwords in the log |
+//! | [`session_settings`] | what a session begins with, and what RESET returns to |
 //! | [`statement_log`] | what the log tells of statements |
 //! | [`protocol`] | what no driver sends |
 
@@ -42,6 +43,7 @@ mod privacy;
 mod protocol;
 mod raw_client;
 mod security;
+mod session_settings;
 mod statement_log;
 mod statements;
 mod types;

@@ -170,7 +170,7 @@ async fn settings_are_reported_at_start_and_when_they_change() {
     assert!(settings.contains(&("application_name".into(), "it's a test".into())), "{settings:?}");
     assert!(settings.contains(&("session_authorization".into(), "tester".into())));
     let answers = raw.query("set application_name = 'other'").await;
-    assert_eq!((kinds(&answers).as_str(), answers[0].body.as_slice()), ("SCZ", &b"application_name\0other\0"[..]));
+    assert_eq!((kinds(&answers).as_str(), answers[1].body.as_slice()), ("CSZ", &b"application_name\0other\0"[..]));
     assert_eq!(kinds(&raw.query("set application_name = 'other'").await), "CZ", "nothing changed");
 }
 

@@ -85,6 +85,15 @@ impl DefaultsKind {
     }
 }
 
+/// The sessions that begin with settings, beside those of a role in all databases.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SettingsSubject {
+    /// Their role; `None` for all.
+    pub role: Option<RoleId>,
+    /// Whether they are those of the database, or of all databases.
+    pub is_of_database: bool,
+}
+
 /// What an entry is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum AccessKey {
@@ -103,6 +112,8 @@ pub enum AccessKey {
     Privileges(AccessObject),
     /// The privileges of new objects.
     Defaults(DefaultsSubject),
+    /// The settings that sessions begin with.
+    Settings(SettingsSubject),
 }
 
 /// What is kept.
@@ -133,6 +144,13 @@ pub enum AccessEntry {
         /// The list.
         acl: Acl,
     },
+    /// The settings that sessions begin with, by name.
+    Settings {
+        /// The sessions.
+        subject: SettingsSubject,
+        /// The names and the values.
+        settings: Vec<(String, String)>,
+    },
 }
 
 impl AccessEntry {
@@ -144,6 +162,7 @@ impl AccessEntry {
             Self::Owner { object, .. } => AccessKey::Owner(*object),
             Self::Privileges { object, .. } => AccessKey::Privileges(*object),
             Self::Defaults { subject, .. } => AccessKey::Defaults(*subject),
+            Self::Settings { subject, .. } => AccessKey::Settings(*subject),
         }
     }
 
@@ -162,6 +181,7 @@ impl AccessEntry {
             Self::Owner { owner, .. } => (vec![*owner], &[]),
             Self::Privileges { acl, .. } => (Vec::new(), acl),
             Self::Defaults { subject, acl } => (vec![subject.creator], acl),
+            Self::Settings { subject, .. } => (subject.role.into_iter().collect(), &[]),
         };
         own.into_iter().chain(acl.iter().flat_map(|item| [item.grantee, item.grantor]))
     }

@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 use braid_base::SchemaId;
 
-pub use entries::{AccessEntry, AccessKey, AccessObject, DefaultsKind, DefaultsSubject, Membership};
+pub use entries::{AccessEntry, AccessKey, AccessObject, DefaultsKind, DefaultsSubject, Membership, SettingsSubject};
 pub use privileges::{Acl, AclItem, Privileges};
 pub use roles::{RoleAttributes, RoleDef, RoleId};
 
@@ -42,9 +42,9 @@ impl AccessControl {
         &self.entries
     }
 
-    /// Whether nothing is kept: there is only the bootstrap superuser, under any name.
+    /// Whether nothing is kept but settings: there is only the bootstrap superuser, under any name.
     pub fn is_empty(&self) -> bool {
-        self.entries.is_empty()
+        self.entries.keys().all(|key| matches!(key, AccessKey::Settings(_)))
     }
 
     /// The roles that were created, and the bootstrap superuser if it has a name; by ascending id.
@@ -121,6 +121,22 @@ impl AccessControl {
         })
     }
 
+    /// The settings that sessions begin with, beside those of their role in all databases.
+    pub fn settings(&self, subject: SettingsSubject) -> &[(String, String)] {
+        match self.entries.get(&AccessKey::Settings(subject)).map(|entry| &**entry) {
+            Some(AccessEntry::Settings { settings, .. }) => settings,
+            _ => &[],
+        }
+    }
+
+    /// All of [`Self::settings`].
+    pub fn all_settings(&self) -> impl Iterator<Item = (SettingsSubject, &[(String, String)])> {
+        self.entries.values().filter_map(|entry| match &**entry {
+            AccessEntry::Settings { subject, settings } => Some((*subject, &settings[..])),
+            _ => None,
+        })
+    }
+
     /// The entries without those on objects and schemas that are gone; `None` if all are there.
     pub(crate) fn without_gone(
         &self,
@@ -130,7 +146,7 @@ impl AccessControl {
         let is_kept = |key: &AccessKey| match key {
             AccessKey::Owner(object) | AccessKey::Privileges(object) => is_there(*object),
             AccessKey::Defaults(subject) => subject.schema.is_none_or(&is_schema),
-            AccessKey::Role(_) | AccessKey::Membership { .. } => true,
+            AccessKey::Role(_) | AccessKey::Membership { .. } | AccessKey::Settings(_) => true,
         };
         if self.entries.keys().all(is_kept) {
             return None;

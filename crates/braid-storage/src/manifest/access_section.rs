@@ -8,15 +8,17 @@
 //!
 //! | width | meaning |
 //! |---|---|
-//! | 1 | kind: 1 a role, 2 a membership, 3 the owner of an object, 4 the privileges of an object, 5 the privileges of new objects |
+//! | 1 | kind: 1 a role, 2 a membership, 3 the owner of an object, 4 the privileges of an object, 5 the privileges of new objects, 6 settings that sessions begin with |
 //! | | 1: 4 bytes, the role's id: 10, or from 0x4000 0000 on |
 //! | | 2: 4 bytes each, the ids of the role and of its member |
 //! | | 3 and 4: the object |
 //! | | 5: 4 bytes, the id of the role that creates them; 4 bytes, the id of their schema, or 0xffff ffff for all; 1 byte, their kind: `r`, `S`, `f`, `T`, `n` |
+//! | | 6: 4 bytes, the id of the role of the sessions, or 0 for all; 1 byte, 1 for those of the database, 0 for those of all databases |
 //! | | 1: string, the name, 1 to 255 bytes, of no other role; 1 byte, bits from the lowest: SUPERUSER, INHERIT, CREATEROLE, CREATEDB, LOGIN, REPLICATION, BYPASSRLS, none; 4 bytes, the most connections, signed; 1 byte, 1 if a string follows that verifies its password, else 0; 1 byte, 1 if 8 bytes follow, until when this is valid in microseconds since 1970, signed, else 0; 4 bytes, the number of its settings; then of each two strings, the name and the value |
 //! | | 2: 4 bytes, the id of the role that has granted it; 1 byte, 1 with ADMIN OPTION, else 0 |
 //! | | 3: 4 bytes, the id of the owner |
 //! | | 4 and 5: the access control list |
+//! | | 6: as the settings of a role |
 //!
 //! Object:
 //!
@@ -58,7 +60,7 @@ use super::table_section::put_string;
 use crate::ManifestError;
 use crate::access::{
     AccessChange, AccessControl, AccessEntry, AccessKey, AccessObject, Acl, AclItem, DefaultsKind, DefaultsSubject,
-    Membership, Privileges, RoleAttributes, RoleDef, RoleId,
+    Membership, Privileges, RoleAttributes, RoleDef, RoleId, SettingsSubject,
 };
 use crate::table::NAME_BYTES_MAX;
 
@@ -67,6 +69,7 @@ const MEMBERSHIP: u8 = 2;
 const OWNER: u8 = 3;
 const PRIVILEGES: u8 = 4;
 const DEFAULTS: u8 = 5;
+const SETTINGS: u8 = 6;
 
 const RELATION: u8 = 1;
 const COLUMN: u8 = 2;
@@ -172,6 +175,11 @@ fn put_key(out: &mut Vec<u8>, key: &AccessKey) {
             put_u32(out, schema.map_or(ALL_SCHEMAS, |schema| schema.0));
             out.push(kind.letter());
         }
+        AccessKey::Settings(SettingsSubject { role, is_of_database }) => {
+            out.push(SETTINGS);
+            put_u32(out, role.unwrap_or(RoleId::PUBLIC).0);
+            out.push((*is_of_database).into());
+        }
     }
 }
 
@@ -188,6 +196,10 @@ fn take_key(reader: &mut ByteReader<'_>) -> Result<AccessKey, ManifestError> {
             let unknown = || reader.malformed(format!("new objects are of kind {letter}"));
             let kind = kind.map(|(_, kind)| *kind).ok_or_else(unknown)?;
             AccessKey::Defaults(DefaultsSubject { creator, schema, kind })
+        }
+        SETTINGS => {
+            let (role, is_of_database) = (RoleId(reader.u32()?), take_flag(reader)?);
+            AccessKey::Settings(SettingsSubject { role: (role != RoleId::PUBLIC).then_some(role), is_of_database })
         }
         kind => return Err(reader.malformed(format!("an entry of access control is of kind {kind}"))),
     })
@@ -245,6 +257,7 @@ fn put_rest(out: &mut Vec<u8>, entry: &AccessEntry) {
                 out.extend_from_slice(&grantable.bits().to_le_bytes());
             }
         }
+        AccessEntry::Settings { settings, .. } => put_settings(out, settings),
     }
 }
 
@@ -258,6 +271,7 @@ fn take_rest(reader: &mut ByteReader<'_>, key: AccessKey) -> Result<AccessEntry,
         AccessKey::Owner(object) => AccessEntry::Owner { object, owner: RoleId(reader.u32()?) },
         AccessKey::Privileges(object) => AccessEntry::Privileges { object, acl: take_acl(reader)? },
         AccessKey::Defaults(subject) => AccessEntry::Defaults { subject, acl: take_acl(reader)? },
+        AccessKey::Settings(subject) => AccessEntry::Settings { subject, settings: take_settings(reader)? },
     })
 }
 
@@ -269,11 +283,24 @@ fn put_role(out: &mut Vec<u8>, role: &RoleDef) {
     role.password.iter().for_each(|password| put_string(out, password));
     out.push(role.valid_until_us.is_some().into());
     role.valid_until_us.iter().for_each(|until| out.extend_from_slice(&until.to_le_bytes()));
-    put_count(out, role.settings.len());
-    for (name, value) in &role.settings {
+    put_settings(out, &role.settings);
+}
+
+fn put_settings(out: &mut Vec<u8>, settings: &[(String, String)]) {
+    put_count(out, settings.len());
+    for (name, value) in settings {
         put_string(out, name);
         put_string(out, value);
     }
+}
+
+fn take_settings(reader: &mut ByteReader<'_>) -> Result<Vec<(String, String)>, ManifestError> {
+    let count = reader.u32()? as usize;
+    let mut settings = Vec::with_capacity(reader.bounded_capacity(count, SETTING_BYTES_MIN));
+    for _ in 0..count {
+        settings.push((reader.string()?, reader.string()?));
+    }
+    Ok(settings)
 }
 
 fn take_role(reader: &mut ByteReader<'_>, id: RoleId) -> Result<RoleDef, ManifestError> {
@@ -287,11 +314,7 @@ fn take_role(reader: &mut ByteReader<'_>, id: RoleId) -> Result<RoleDef, Manifes
     let connection_limit = reader.i32()?;
     let password = if take_flag(reader)? { Some(reader.string()?) } else { None };
     let valid_until_us = if take_flag(reader)? { Some(reader.i64()?) } else { None };
-    let count = reader.u32()? as usize;
-    let mut settings = Vec::with_capacity(reader.bounded_capacity(count, SETTING_BYTES_MIN));
-    for _ in 0..count {
-        settings.push((reader.string()?, reader.string()?));
-    }
+    let settings = take_settings(reader)?;
     Ok(RoleDef { id, name, attributes, connection_limit, password, valid_until_us, settings })
 }
 

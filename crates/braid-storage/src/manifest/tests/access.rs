@@ -6,7 +6,7 @@ use super::super::*;
 use super::{manifest_of, random_table, reseal};
 use crate::access::{
     AccessChange, AccessEntry, AccessKey, AccessObject, AclItem, DefaultsKind, DefaultsSubject, Membership, Privileges,
-    RoleAttributes, RoleDef, RoleId,
+    RoleAttributes, RoleDef, RoleId, SettingsSubject,
 };
 
 const FIRST_ROLE: u32 = FIRST_TYPE_OID + 1000;
@@ -63,9 +63,15 @@ pub(super) fn random_access(random: &mut SeededRandom) -> AccessControl {
             AclItem { grantee, grantor: any_role(random), privileges, grantable }
         };
         let acl = (0..random.below(3)).map(|_| item(random)).collect();
-        entries.push(match random.below(3) {
+        entries.push(match random.below(4) {
             0 => AccessEntry::Owner { object, owner: any_role(random) },
             1 => AccessEntry::Privileges { object, acl },
+            2 => {
+                let role = random.chance(1, 2).then(|| any_role(random));
+                let subject = SettingsSubject { role, is_of_database: random.chance(1, 2) };
+                let settings = (0..random.below(3)).map(|i| (format!("setting {i}"), "ä".repeat(i as usize)));
+                AccessEntry::Settings { subject, settings: settings.collect() }
+            }
             _ => {
                 let (_, kind) = DefaultsKind::LETTERS[random.below(5) as usize];
                 let schema = random.chance(1, 2).then_some(SchemaId(id.0));
@@ -108,7 +114,7 @@ fn forged_access_control_is_refused() {
         assert!(matches!(decoded, Err(ManifestError::Malformed { .. })), "{what}: {decoded:?}");
     };
     let entry = 1 + 1 + 4 + 4;
-    refused("an unknown kind", &|bytes| bytes[first] = 6);
+    refused("an unknown kind", &|bytes| bytes[first] = 7);
     refused("no kind", &|bytes| bytes[first] = 0);
     refused("an object of unknown kind", &|bytes| bytes[first + 1] = 6);
     refused("entries out of order", &|bytes| bytes[first] = 4);
