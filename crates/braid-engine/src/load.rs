@@ -151,5 +151,6 @@ fn table_of(name: &str, schema: &Schema) -> Result<NewTable, EngineError> {
 
 /// The session that reads texts: one with the default settings.
 fn text_session() -> ReadingSession {
-    ReadingSession { zone: SettingValues::default().zone(), now_us: read_clock_us() }
+    let settings = SettingValues::default();
+    ReadingSession { zone: settings.zone(), now_us: read_clock_us(), formats: settings.formats() }
 }

@@ -13,7 +13,7 @@ use braid_sql::input::records::fields_of_text;
 use braid_sql::output::binary::send;
 use braid_sql::pg_catalog::{TypeId, pg_catalog};
 use braid_sql::values::{RecordType, RecordValue};
-use braid_sql::{SqlType, Value};
+use braid_sql::{Formats, SqlType, Value};
 use futures::stream::{self, BoxStream};
 
 use crate::EngineError;
@@ -75,6 +75,11 @@ pub struct DescribedType {
 }
 
 impl DescribedType {
+    /// Whether values of the type may have other texts in these formats than in those.
+    pub fn texts_differ(&self, one: &Formats, other: &Formats) -> bool {
+        one.texts_differ(other, TypeId(self.number))
+    }
+
     /// The type that a column says it has; `None` if it leaves it to Arrow's type.
     pub fn of(field: &Field) -> Option<Self> {
         let mut numbers = field.metadata().get(DESCRIBED_TYPE_KEY)?.split(' ');

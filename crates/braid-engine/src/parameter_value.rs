@@ -4,12 +4,11 @@ use arrow::array::{Array, ArrayRef};
 use braid_catalog::column_types::sql_type_of;
 use braid_sql::Value;
 use braid_sql::functions::SessionFacts;
-use braid_sql::functions::text_input::{value_of_input, value_of_text};
+use braid_sql::functions::text_input::{ReadingSession, value_of_input, value_of_text};
 use braid_sql::input::binary::receive;
 use braid_sql::pg_catalog::{TypeId, pg_catalog};
 
 use crate::EngineError;
-use crate::input::datetime::utc;
 use crate::output::{BooleanStyle, ColumnOutput};
 use crate::sql_types::column_type_of_arrow;
 
@@ -49,7 +48,7 @@ impl ParameterValue {
             return Ok(Self { oid: id.0, value: Value::Null });
         }
         let mut text = String::new();
-        ColumnOutput::new(array, utc(), BooleanStyle::Word)?.write(0, &mut text)?;
+        ColumnOutput::new(array, ReadingSession::of_output(), BooleanStyle::Word)?.write(0, &mut text)?;
         Ok(Self { oid: id.0, value: value_of_text(id, &text)? })
     }
 

@@ -14,6 +14,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use braid_catalog::Encryption;
+use braid_sql::Formats;
 use braid_storage::TableDef;
 use futures::future::BoxFuture;
 use sqlparser::ast;
@@ -517,6 +518,11 @@ impl Session {
     /// Sets a setting for the session, as `SET name = value` does.
     pub fn set_setting(&self, name: &str, value: &str) -> Result<(), EngineError> {
         self.context.assign_setting(name, Some(value), Scope::Session)
+    }
+
+    /// How values are read and written now.
+    pub fn value_formats(&self) -> Formats {
+        self.context.settings().formats()
     }
 
     /// The settings that PostgreSQL reports to clients whenever they change (ParameterStatus), with their values.

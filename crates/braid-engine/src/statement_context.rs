@@ -280,7 +280,8 @@ impl StatementContext {
     /// Where and when the texts of the statement are read that is executed.
     pub fn reading(&self) -> ReadingSession {
         let state = self.shared.state.lock();
-        ReadingSession { zone: state.settings.zone(), now_us: state.instants.transaction_us }
+        let (zone, formats) = (state.settings.zone(), state.settings.formats());
+        ReadingSession { zone, now_us: state.instants.transaction_us, formats }
     }
 
     /// The same of a statement that is prepared. Outside of a block it begins the transaction of the message.
@@ -292,7 +293,7 @@ impl StatementContext {
             None if is_idle => read_clock_us(),
             _ => state.instants.transaction_us,
         };
-        ReadingSession { zone: state.settings.zone(), now_us }
+        ReadingSession { zone: state.settings.zone(), now_us, formats: state.settings.formats() }
     }
 
     /// The same context for binding a statement whose literals were read before.

@@ -1,6 +1,6 @@
 //! Queries that change settings and read them.
 //!
-//! A plan asks a stable function once, and rows are shown in the zone of their query. PostgreSQL asks for each row, and so sees what
+//! A plan asks a stable function once, and rows are shown in the zone and the formats of their query. PostgreSQL asks for each row, and so sees what
 //! `set_config` has done for the rows before. A query of rows with both is refused when it runs; it may be described, as rows of VALUES are
 //! stored without a plan.
 
@@ -11,6 +11,21 @@ use braid_sql::{Expression, SqlError, Value};
 
 /// Types whose values are shown and read in the session's zone, and those that may have such values in them.
 const OF_ZONE: &[TypeId] = &[TypeId::TIMESTAMPTZ, TypeId::TIMETZ, TypeId::RECORD];
+
+/// Types whose values are shown and read in the session's formats, and those that may have such values in them.
+const OF_FORMATS: &[TypeId] = &[
+    TypeId::DATE,
+    TypeId::TIMESTAMP,
+    TypeId::TIMESTAMPTZ,
+    TypeId::INTERVAL,
+    TypeId::BYTEA,
+    TypeId::FLOAT4,
+    TypeId::FLOAT8,
+    TypeId::RECORD,
+];
+
+/// The settings of the formats.
+const FORMATS: &[&str] = &["datestyle", "intervalstyle", "bytea_output", "extra_float_digits"];
 
 /// Types whose values are names, which are looked for along the search path.
 const OF_PATH: &[TypeId] =
@@ -42,6 +57,8 @@ struct Settings {
     /// Any, by `current_setting`.
     any: bool,
     zone: bool,
+    /// Those of the formats of values.
+    formats: bool,
     path: bool,
     role: bool,
 }
@@ -170,8 +187,8 @@ impl SettingUses {
     }
 
     fn is_any(self) -> bool {
-        let Settings { any, zone, path, role } = self.read;
-        self.changes > 0 || any || zone || path || role
+        let Settings { any, zone, formats, path, role } = self.read;
+        self.changes > 0 || any || zone || formats || path || role
     }
 }
 
@@ -182,7 +199,7 @@ fn is_of_statement(name: &str) -> bool {
 
 /// What a change of the setting of this name changes.
 fn changed_by(name: &Expression) -> Settings {
-    let all = Settings { any: true, zone: true, path: true, role: true };
+    let all = Settings { any: true, zone: true, formats: true, path: true, role: true };
     let Node::Constant(name) = &name.node else { return all };
     let name = match name {
         Value::Null => String::new(),
@@ -191,6 +208,7 @@ fn changed_by(name: &Expression) -> Settings {
     Settings {
         any: true,
         zone: name == "timezone",
+        formats: FORMATS.contains(&name.as_str()),
         path: name == "search_path",
         role: ["role", "session_authorization"].contains(&name.as_str()),
     }
@@ -199,6 +217,7 @@ fn changed_by(name: &Expression) -> Settings {
 impl Settings {
     fn note_types(&mut self, types: &[TypeId]) {
         self.zone |= types.iter().any(|id| is_of(*id, OF_ZONE));
+        self.formats |= types.iter().any(|id| is_of(*id, OF_FORMATS));
         self.path |= types.iter().any(|id| is_of(*id, OF_PATH));
     }
 
@@ -210,6 +229,7 @@ impl Settings {
         Self {
             any: self.any || other.any,
             zone: self.zone || other.zone,
+            formats: self.formats || other.formats,
             path: self.path || other.path,
             role: self.role || other.role,
         }
@@ -220,6 +240,7 @@ impl Settings {
         match () {
             () if self.any && read.any => Some("current_setting"),
             () if self.zone && read.zone => Some("times with a zone"),
+            () if self.formats && read.formats => Some("values of which it changes the format"),
             () if self.path && read.path => Some("names that are looked for"),
             () if self.role && read.role => Some("the session's role"),
             () => None,

@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use braid_engine::{ParameterValue, Statement, StatementKind, TransactionStatus};
+use braid_engine::{Formats, ParameterValue, Statement, StatementKind, TransactionStatus};
 use pgwire::messages::PgWireBackendMessage;
 use pgwire::messages::response::CommandComplete;
 
@@ -17,6 +17,8 @@ use crate::error_report::{ErrorReport, Failure};
 use crate::portal::{Portal, PortalState, PreparedStatement};
 use crate::row_stream::{RowStream, reformatted};
 use crate::scrolled_rows::Motion;
+use crate::value::ValueError;
+use crate::value::row_encoder::RowEncoder;
 
 /// How a cursor command was called.
 pub(crate) enum Call {
@@ -116,7 +118,7 @@ impl Connection {
 
     /// Advances a cursor, and sends the rows if `call` is given. Returns the number of rows.
     async fn step(&mut self, step: &Step, call: Option<Call>) -> Result<usize, Failure> {
-        let name = &step.name;
+        let (name, now) = (&step.name, self.session.value_formats());
         let portal = self.names.portal(name).map_err(no_cursor)?;
         if matches!(portal.state, PortalState::Bound) {
             let prepared = Arc::clone(&portal.prepared);
@@ -140,10 +142,12 @@ impl Connection {
         let description = match &mut state {
             PortalState::Rows(rows) => {
                 rows.reformat(formats)?;
+                check_formats(rows.encoder(), call.as_ref(), now)?;
                 Some(rows.encoder().description())
             }
             PortalState::Scrolled(rows) => {
                 rows.set_encoder(reformatted(rows.encoder(), formats)?);
+                check_formats(rows.encoder(), call.as_ref(), now)?;
                 Some(rows.encoder().description())
             }
             _ => portal.prepared.description(formats)?,
@@ -210,4 +214,12 @@ fn forward_only(motion: Motion, position: u64) -> Result<(usize, usize), ErrorRe
 fn no_cursor(report: ErrorReport) -> ErrorReport {
     let message = report.message.replace("portal", "cursor");
     report.with_message(message)
+}
+
+/// Refuses a FETCH of texts in other formats than those of DECLARE.
+fn check_formats(encoder: &RowEncoder, call: Option<&Call>, now: Formats) -> Result<(), ValueError> {
+    match call {
+        Some(_) => encoder.check_formats(now),
+        None => Ok(()),
+    }
 }

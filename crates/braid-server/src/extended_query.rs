@@ -153,7 +153,8 @@ impl Connection {
             Outcome::Done { tag } => tag,
             Outcome::Rows { schema, stream, tag } => {
                 let described = portal.prepared.schema.as_ref();
-                let rows = RowStream::new(&schema, stream, described, &portal.result_formats, token, tag)?;
+                let mut rows = RowStream::new(&schema, stream, described, &portal.result_formats, token, tag)?;
+                rows.note_formats(session.value_formats());
                 portal.state = PortalState::Rows(Box::new(rows));
                 return Ok(true);
             }
@@ -172,6 +173,7 @@ impl Connection {
         let PortalState::Rows(mut rows) = std::mem::replace(&mut portal.state, PortalState::Done(None)) else {
             unreachable!("the caller saw rows");
         };
+        rows.encoder().check_formats(self.session.value_formats())?;
         let (mut running, _, names) = self.running(rows.token.clone());
         let sent = rows.send(&mut running, if max_rows == 0 { usize::MAX } else { max_rows }).await?;
         let portal = names.portal(name)?;

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use arrow::datatypes::{Schema, SchemaRef};
-use braid_engine::RowBatches;
+use braid_engine::{Formats, RowBatches};
 use futures::StreamExt;
 use tokio_util::sync::CancellationToken;
 
@@ -57,6 +57,11 @@ impl RowStream {
     /// The same rows, none of which has been sent, for a cursor that keeps them.
     pub fn into_scrolled(self) -> ScrolledRows {
         ScrolledRows::new(self.encoder, self.stream, self.token)
+    }
+
+    /// Notes the formats of the session in which the rows are asked for.
+    pub fn note_formats(&mut self, formats: Formats) {
+        self.encoder.note_formats(formats);
     }
 
     /// How the rows are encoded.

@@ -21,6 +21,7 @@
 //! | [`input`], [`output`] | values from text, and as text |
 //! | [`types`] | names of types, and what modifiers mean |
 //! | [`values`] | the values of SQL's types |
+//! | [`formats`] | how a session reads and writes values |
 //! | [`value_memory`] | memory for long values |
 //! | [`search_path`] | the schemas that names are looked up in |
 //! | [`value_text`] | what readers and writers of values share |
@@ -35,6 +36,7 @@ pub mod binder;
 pub mod column_value;
 pub mod evaluation;
 pub mod expression;
+pub mod formats;
 pub mod functions;
 mod immutability;
 pub mod input;
@@ -62,6 +64,7 @@ pub use binder::Binder;
 pub use column_value::column_value;
 pub use evaluation::Evaluation;
 pub use expression::Expression;
+pub use formats::Formats;
 pub use search_path::SearchPath;
 pub use sql_error::{SqlError, ViolatedDomain};
 pub use sql_state::SqlState;

@@ -3,6 +3,7 @@
 pub mod naive;
 pub mod queries;
 
+use crate::formats::Formats;
 use crate::input::time_zones::TimeZone;
 use sqlparser::ast::{Expr, SelectItem};
 use sqlparser::tokenizer::Token;
@@ -35,6 +36,10 @@ impl SessionFacts for FixedSession {
 
     fn zone_name(&self) -> String {
         "UTC".to_owned()
+    }
+
+    fn formats(&self) -> Formats {
+        Formats::default()
     }
 
     fn transaction_us(&self) -> i64 {

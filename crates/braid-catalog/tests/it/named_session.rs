@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use braid_catalog::{CatalogNames, ServerFacts};
-use braid_sql::SearchPath;
 use braid_sql::functions::{ObjectNames, SessionFacts};
 use braid_sql::input::time_zones::TimeZone;
 use braid_sql::testing::FixedSession;
+use braid_sql::{Formats, SearchPath};
 use braid_storage::Catalog;
 
 use crate::given_server::GivenServer;
@@ -26,6 +26,10 @@ impl NamedSession {
 impl SessionFacts for NamedSession {
     fn zone(&self) -> TimeZone {
         FixedSession.zone()
+    }
+
+    fn formats(&self) -> Formats {
+        Formats::default()
     }
 
     fn zone_name(&self) -> String {

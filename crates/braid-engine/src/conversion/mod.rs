@@ -26,7 +26,7 @@ use braid_catalog::column_types::{is_without_precision, sql_type_of};
 use braid_sql::pg_catalog::TypeId;
 use braid_sql::types::type_names::format_type;
 
-/// `array` as values of `target`. The session's zone tells local from universal time.
+/// `array` as values of `target`. The session's zone tells local from universal time, and texts are in its formats.
 pub(crate) fn convert(array: &ArrayRef, target: ColumnType, session: &ReadingSession) -> Result<ArrayRef, EngineError> {
     let source = array.data_type();
     if let DataType::Dictionary(_, values) = source {
@@ -43,7 +43,7 @@ pub(crate) fn convert(array: &ArrayRef, target: ColumnType, session: &ReadingSes
         | ColumnType::Varchar(_)
         | ColumnType::UnlimitedVarchar
         | ColumnType::Char(_)
-        | ColumnType::Name => text::to_text(array, target, &session.zone),
+        | ColumnType::Name => text::to_text(array, target, session),
         ColumnType::RoundedTime(_) | ColumnType::RoundedTimestamp(_) | ColumnType::RoundedTimestampTz(_) => {
             let unrounded = match target {
                 ColumnType::RoundedTime(_) => ColumnType::Time,
@@ -77,7 +77,8 @@ pub(crate) fn convert(array: &ArrayRef, target: ColumnType, session: &ReadingSes
             Ok(Arc::new(encoded_numerics(array.as_primitive::<Decimal128Type>())))
         }
         ColumnType::Encoded { .. } if source.is_numeric() && sql_type_of(target).id == TypeId::NUMERIC => {
-            text::from_text(&text::to_text(array, ColumnType::Text, &session.zone)?, target, session)
+            let exact = ReadingSession::of_output();
+            text::from_text(&text::to_text(array, ColumnType::Text, &exact)?, target, session)
         }
         ColumnType::Bytea if is_binary(source) => Ok(strict_cast(array, &target.arrow())?),
         _ => Err(cannot_convert(source, target)),

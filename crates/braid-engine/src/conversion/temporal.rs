@@ -98,8 +98,9 @@ mod tests {
         let berlin: TimeZone = "Europe/Berlin".parse().unwrap();
         let instants: ArrayRef =
             Arc::new(TimestampMicrosecondArray::from(vec![Some(-hour), None]).with_timezone("UTC"));
-        let to =
-            |array: &ArrayRef, target| convert(array, target, &ReadingSession { zone: berlin, now_us: 0 }).unwrap();
+        let to = |array: &ArrayRef, target| {
+            convert(array, target, &ReadingSession { zone: berlin, ..ReadingSession::of_output() }).unwrap()
+        };
         let local = to(&instants, ColumnType::Timestamp);
         assert_eq!(local.as_primitive::<TimestampMicrosecondType>().value(0), 0);
         assert_eq!(local.null_count(), 1);

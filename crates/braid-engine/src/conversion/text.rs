@@ -5,7 +5,6 @@ use std::sync::Arc;
 use arrow::array::{Array, ArrayRef, AsArray, StringViewBuilder};
 use arrow::datatypes::DataType;
 use braid_sql::functions::text_input::ReadingSession;
-use braid_sql::input::time_zones::TimeZone;
 use braid_storage::ColumnType;
 
 use crate::EngineError;
@@ -37,8 +36,8 @@ pub(crate) fn from_text(
 }
 
 /// Values written as strings, by PostgreSQL's output functions.
-pub(crate) fn to_text(array: &ArrayRef, target: ColumnType, zone: &TimeZone) -> Result<ArrayRef, EngineError> {
-    let texts = written(&ColumnOutput::new(array, *zone, BooleanStyle::Word)?, array)?;
+pub(crate) fn to_text(array: &ArrayRef, target: ColumnType, session: &ReadingSession) -> Result<ArrayRef, EngineError> {
+    let texts = written(&ColumnOutput::new(array, *session, BooleanStyle::Word)?, array)?;
     fit_length(&texts, target)
 }
 

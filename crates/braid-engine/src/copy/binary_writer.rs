@@ -4,7 +4,7 @@ use arrow::array::{Array, ArrayRef};
 use arrow::datatypes::{DataType, Field, SchemaRef};
 use arrow::record_batch::RecordBatch;
 use braid_catalog::column_types::sql_type_of;
-use braid_sql::input::time_zones::TimeZone;
+use braid_sql::functions::text_input::ReadingSession;
 
 use super::binary_records::{END, SIGNATURE};
 use crate::outcome::{CopyRecords, DescribedType, binary_of_record, binary_of_text, record_fields};
@@ -16,7 +16,6 @@ use crate::{EngineError, SqlState};
 /// Writes records. The header is a part of the first one, or of the end, as PostgreSQL sends it.
 pub(super) struct BinaryWriter {
     columns: Vec<Column>,
-    zone: TimeZone,
     header_pending: bool,
     end_pending: bool,
 }
@@ -34,9 +33,9 @@ impl BinaryWriter {
     ///
     /// # Errors
     /// For more columns than a record has, and a column of a type without a binary format.
-    pub fn new(schema: &SchemaRef, zone: TimeZone) -> Result<Self, EngineError> {
+    pub fn new(schema: &SchemaRef) -> Result<Self, EngineError> {
         let columns = schema.fields().iter().map(|field| column_of(field)).collect::<Result<_, _>>()?;
-        Ok(Self { columns, zone, header_pending: true, end_pending: true })
+        Ok(Self { columns, header_pending: true, end_pending: true })
     }
 
     /// The records of a batch.
@@ -44,7 +43,7 @@ impl BinaryWriter {
     /// # Errors
     /// For values of types without a binary format (0A000).
     pub fn encode(&mut self, batch: &RecordBatch) -> Result<CopyRecords, EngineError> {
-        let output = |array| ColumnOutput::new(array, self.zone, BooleanStyle::Letter);
+        let output = |array| ColumnOutput::new(array, ReadingSession::of_output(), BooleanStyle::Letter);
         let columns = batch.columns().iter().map(output).collect::<Result<Vec<_>, EngineError>>()?;
         let count = i16::try_from(self.columns.len()).map_err(|_| too_many())?;
         let (mut out, mut text) = (CopyRecords::default(), String::new());

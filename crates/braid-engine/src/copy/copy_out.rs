@@ -2,7 +2,7 @@
 
 use arrow::datatypes::SchemaRef;
 use arrow::record_batch::RecordBatch;
-use braid_sql::input::time_zones::TimeZone;
+use braid_sql::functions::text_input::ReadingSession;
 use braid_sql::pg_catalog::key_words::quote_identifier;
 use braid_storage::TableDef;
 use futures::StreamExt;
@@ -26,7 +26,7 @@ struct RecordWriter {
     schema: SchemaRef,
     rows: RowBatches,
     options: CopyOptions,
-    zone: TimeZone,
+    session: ReadingSession,
     header_pending: bool,
     row_count: u64,
     /// For the binary format.
@@ -63,12 +63,12 @@ pub(crate) async fn start(
         return Err(EngineError::internal("a query returned no stream of rows"));
     };
     let header_pending = options.header != Header::None;
-    let zone = context.settings().zone();
+    let session = context.reading();
     let binary = match options.format {
-        CopyFormat::Binary => Some(BinaryWriter::new(&schema, zone)?),
+        CopyFormat::Binary => Some(BinaryWriter::new(&schema)?),
         _ => None,
     };
-    let writer = RecordWriter { schema, rows: stream, options, zone, header_pending, row_count: 0, binary };
+    let writer = RecordWriter { schema, rows: stream, options, session, header_pending, row_count: 0, binary };
     Ok(Outcome::CopyOut(CopyOut::new(writer)))
 }
 
@@ -143,7 +143,7 @@ impl RecordWriter {
             self.row_count += batch.num_rows() as u64;
             return binary.encode(batch);
         }
-        let output = |array| ColumnOutput::new(array, self.zone, BooleanStyle::Letter);
+        let output = |array| ColumnOutput::new(array, self.session, BooleanStyle::Letter);
         let columns = batch.columns().iter().map(output).collect::<Result<Vec<_>, EngineError>>()?;
         let quoting: Vec<Quoting> =
             batch.schema_ref().fields().iter().map(|field| self.quoting_of(field.name())).collect();

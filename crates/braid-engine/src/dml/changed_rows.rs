@@ -71,7 +71,7 @@ impl Target {
             *name = ObjectName::from(vec![quoted(&changed_table_schema(def.schema.0)), own_name]);
         }
         let schema = snapshot.schema_name(def.schema).unwrap_or_default().to_owned();
-        let defaults = DomainDefaults::of(&snapshot, &def);
+        let defaults = DomainDefaults::of(context, &snapshot, &def);
         Ok(Self { def, schema, identities, defaults, alias, relation })
     }
 

@@ -43,20 +43,33 @@ pub(crate) fn own_default_syntax(column: &ColumnDef) -> Result<Option<Expr>, Eng
 
 /// The defaults that the columns of a table have of their domains.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct DomainDefaults(BTreeMap<ColumnId, String>);
+pub(crate) struct DomainDefaults {
+    texts: BTreeMap<ColumnId, String>,
+    /// The statement, if its literals may be read otherwise than those of defaults.
+    reader: Option<StatementContext>,
+}
 
 impl DomainDefaults {
-    /// Those of a table, in a state of the database.
-    pub fn of(catalog: &Catalog, def: &TableDef) -> Self {
+    /// Those of a table, in a state of the database, for a statement.
+    pub fn of(context: &StatementContext, catalog: &Catalog, def: &TableDef) -> Self {
         let of_domains = def.columns.iter().filter(|column| column.default.is_none() && column.domain.is_some());
-        Self(of_domains.filter_map(|column| Some((column.id, default_text(catalog, column)?))).collect())
+        let texts = of_domains.filter_map(|column| Some((column.id, default_text(catalog, column)?))).collect();
+        let reader = context.settings().formats().read_otherwise().then(|| context.clone());
+        Self { texts, reader }
     }
 
     /// The syntax of a column's default, to stand within a statement; `None` if it has none. Its literals have no places, which would be
     /// those of another text.
+    ///
+    /// # Errors
+    /// 0A000 for a literal that the statement reads otherwise.
     pub fn syntax(&self, column: &ColumnDef) -> Result<Option<Expr>, EngineError> {
-        let text = column.default.as_ref().or_else(|| self.0.get(&column.id));
+        let text = column.default.as_ref().or_else(|| self.texts.get(&column.id));
         let mut syntax = text.map(|text| parsed(text, column)).transpose()?;
+        if let (Some(text), Some(syntax), Some(reader)) = (text, &syntax, &self.reader) {
+            AssignedExpression::check_reads_alike(reader, (text, syntax), column)
+                .map_err(EngineError::without_position)?;
+        }
         if let Some(syntax) = &mut syntax {
             syntax.rewrite(&mut WithoutPlaces);
         }
@@ -93,7 +106,13 @@ fn parsed(text: &str, column: &ColumnDef) -> Result<Expr, EngineError> {
     })
 }
 
-/// Returns an error for the first invalid default.
+/// Returns an error for the first invalid default of columns that are to be created.
 pub(crate) fn check_defaults(context: &StatementContext, columns: &[ColumnDef]) -> Result<(), EngineError> {
-    columns.iter().try_for_each(|column| bound_default(context, column).map(|_| ()))
+    columns.iter().try_for_each(|column| {
+        if let (Some(text), Some(syntax)) = (&column.default, own_default_syntax(column)?) {
+            AssignedExpression::check_reads_alike(context, (text, &syntax), column)
+                .map_err(EngineError::without_position)?;
+        }
+        bound_default(context, column).map(|_| ())
+    })
 }

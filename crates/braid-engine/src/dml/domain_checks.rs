@@ -118,7 +118,24 @@ pub(crate) fn bound_condition(
     base: ColumnType,
     condition: &str,
 ) -> Result<RowCondition, EngineError> {
-    let def = TableDef {
+    RowCondition::bind(context, &table_of_value(base), condition, &condition_syntax(condition)?)
+}
+
+/// Checks that a condition over a value of this type means the same in the session's formats and in those in which it is kept.
+///
+/// # Errors
+/// Those of the condition, and 0A000.
+pub(crate) fn check_condition_reads_alike(
+    context: &StatementContext,
+    base: ColumnType,
+    condition: &str,
+) -> Result<(), EngineError> {
+    RowCondition::check_reads_alike(context, &table_of_value(base), condition, &condition_syntax(condition)?)
+}
+
+/// The table whose only column is the value.
+fn table_of_value(base: ColumnType) -> Arc<TableDef> {
+    Arc::new(TableDef {
         id: TableId(u32::MAX),
         schema: SchemaId::PUBLIC,
         name: String::new(),
@@ -128,6 +145,5 @@ pub(crate) fn bound_condition(
         checks: Vec::new(),
         keys: Vec::new(),
         foreign_keys: Vec::new(),
-    };
-    RowCondition::bind(context, &Arc::new(def), condition, &condition_syntax(condition)?)
+    })
 }

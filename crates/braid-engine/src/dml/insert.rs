@@ -248,7 +248,7 @@ impl<'a> Target<'a> {
             None => None,
         };
         let (identities, overriding) = (Identities::of(&snapshot, &def), statement.overriding());
-        let defaults = DomainDefaults::of(&snapshot, &def);
+        let defaults = DomainDefaults::of(context, &snapshot, &def);
         let target = Self { def, columns, source, listed, returning, identities, defaults, overriding };
         target.check_values()?;
         target.with_numbers_in_rows()

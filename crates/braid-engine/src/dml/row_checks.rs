@@ -163,6 +163,19 @@ pub(crate) fn bound_check(
     bound.map_err(EngineError::without_position)
 }
 
+/// Checks that a new constraint means the same in the session's formats and in those in which it is kept.
+///
+/// # Errors
+/// Those of the condition, and 0A000.
+pub(crate) fn check_reads_alike(
+    context: &StatementContext,
+    def: &Arc<TableDef>,
+    check: &CheckDef,
+) -> Result<(), EngineError> {
+    let checked = RowCondition::check_reads_alike(context, def, &check.condition, &check_syntax(check)?);
+    checked.map_err(EngineError::without_position)
+}
+
 /// The syntax of a constraint's condition.
 ///
 /// # Errors

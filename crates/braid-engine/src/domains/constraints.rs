@@ -8,7 +8,7 @@ use braid_storage::{Catalog, ColumnDef, ColumnType};
 use sqlparser::ast::{CheckConstraint, ColumnOption, Expr, Ident, Value};
 
 use crate::dml::defaults::check_defaults;
-use crate::dml::domain_checks::bound_condition;
+use crate::dml::domain_checks::{bound_condition, check_condition_reads_alike};
 use crate::front_end::StatementFacts;
 use crate::names::fold;
 use crate::statement_context::StatementContext;
@@ -39,6 +39,7 @@ pub(super) fn checked_condition(
     let mut condition = (*check.expr).clone();
     condition.rewrite(&mut NamedValue);
     let text = condition_text(&condition, &StatementFacts::of(context))?;
+    check_condition_reads_alike(context, base, &text).map_err(EngineError::without_position)?;
     bound_condition(context, base, &text).map_err(EngineError::without_position)?;
     Ok(text)
 }

@@ -13,6 +13,7 @@ use braid_plan::values::counted_values::counted_array_of;
 use braid_sql::binder::Statement as BoundStatement;
 use braid_sql::binder::precedence::rebind_all;
 use braid_sql::functions::SessionFacts;
+use braid_sql::functions::in_formats::InFormats;
 use braid_sql::tables::NoTables;
 use braid_sql::types::type_names::format_type;
 use braid_sql::{Evaluation, Expression, SqlError, SqlState, SqlType, Value};
@@ -20,10 +21,11 @@ use braid_storage::{ColumnDef, ColumnType};
 use sqlparser::ast::Expr;
 
 use super::session_facts::StatementFacts;
+use super::stored_formats::check_reads_alike;
 use crate::EngineError;
 use crate::bound_parameters::BoundParameters;
 use crate::deep_stack::on_deep_stack;
-use crate::sent_columns::arrow_columns::column_of;
+use crate::sent_columns::arrow_columns::assigned_column;
 use crate::sent_columns::encoded_array;
 use crate::statement_context::StatementContext;
 use crate::statement_limits::StatementSize;
@@ -61,26 +63,29 @@ impl AssignedExpression {
         column: &ColumnDef,
         assigned: Assigned,
     ) -> Result<Self, EngineError> {
-        let size = StatementSize::of(syntax);
-        size.check_for_planning()?;
         let facts = StatementFacts::of(context);
-        let types: Vec<Option<SqlType>> = parameters.types().iter().copied().map(Some).collect();
-        let bound = on_deep_stack(size.expressions, || {
-            let mut syntax = syntax.clone();
-            rebind_all(&mut syntax);
-            let mut statement = BoundStatement::new(text, &facts, &NoTables);
-            if !types.is_empty() {
-                statement = statement.with_parameters(&types);
-            }
-            let (binder, target) = (statement.binder(), sql_type_of(column.column_type));
-            let bound = match assigned {
-                Assigned::Value => binder.assigned_expression(&syntax, target),
-                Assigned::Default => binder.default_expression(&syntax, target),
-            }?;
-            bound.map_err(|source| mismatch(declared_type(&context.snapshot(), column), (column, source), assigned))
-        });
+        let stored = InFormats::of_stored_texts(&facts);
+        let session: &dyn SessionFacts = match assigned {
+            Assigned::Value => &facts,
+            Assigned::Default => &stored,
+        };
+        let expression = bound((context, session), (text, syntax), parameters, (column, assigned))?;
         let (context, budget, parameters) = (context.clone(), budget.clone(), parameters.values().to_vec());
-        Ok(Self { context, expression: bound?, parameters, column_type: column.column_type, budget })
+        Ok(Self { context, expression, parameters, column_type: column.column_type, budget })
+    }
+
+    /// Checks that the default of a column means the same in the session's formats and in those in which it is kept.
+    ///
+    /// # Errors
+    /// Those of the expression, and 0A000.
+    pub fn check_reads_alike(
+        context: &StatementContext,
+        (text, syntax): (&str, &Expr),
+        column: &ColumnDef,
+    ) -> Result<(), EngineError> {
+        check_reads_alike(context, &format!("the default of column \"{}\"", column.name), |session| {
+            bound((context, session), (text, syntax), &BoundParameters::none(), (column, Assigned::Default))
+        })
     }
 
     /// Whether computing it may take longer than a session's thread may be held.
@@ -129,6 +134,33 @@ impl AssignedExpression {
     }
 }
 
+/// An expression with the cast to its column's type, bound in a session.
+fn bound(
+    (context, session): (&StatementContext, &dyn SessionFacts),
+    (text, syntax): (&str, &Expr),
+    parameters: &BoundParameters,
+    (column, assigned): (&ColumnDef, Assigned),
+) -> Result<Expression, EngineError> {
+    let size = StatementSize::of(syntax);
+    size.check_for_planning()?;
+    let types: Vec<Option<SqlType>> = parameters.types().iter().copied().map(Some).collect();
+    let bound = on_deep_stack(size.expressions, || {
+        let mut syntax = syntax.clone();
+        rebind_all(&mut syntax);
+        let mut statement = BoundStatement::new(text, session, &NoTables);
+        if !types.is_empty() {
+            statement = statement.with_parameters(&types);
+        }
+        let (binder, target) = (statement.binder(), sql_type_of(column.column_type));
+        let bound = match assigned {
+            Assigned::Value => binder.assigned_expression(&syntax, target),
+            Assigned::Default => binder.default_expression(&syntax, target),
+        }?;
+        bound.map_err(|source| mismatch(declared_type(&context.snapshot(), column), (column, source), assigned))
+    });
+    Ok(bound?)
+}
+
 /// A value of a type as an array that is assigned to a column, counted under a budget.
 pub(super) fn assigned_array(
     value: Value,
@@ -137,7 +169,7 @@ pub(super) fn assigned_array(
 ) -> Result<ArrayRef, SqlError> {
     counted_array_of(value.heap_bytes(), budget, || match column_type {
         ColumnType::Encoded { .. } => encoded_array([value]),
-        _ => Ok(column_of("", &value, sql_type, session)?.1),
+        _ => assigned_column(&value, sql_type, session),
     })
 }
 

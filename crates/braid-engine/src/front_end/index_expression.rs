@@ -12,6 +12,7 @@ use braid_sql::binder::RowExpression;
 use braid_sql::binder::Statement as BoundStatement;
 use braid_sql::binder::precedence::rebind_all;
 use braid_sql::functions::SessionFacts;
+use braid_sql::functions::in_formats::InFormats;
 use braid_sql::tables::{NoTables, TableEntry};
 use braid_sql::{Evaluation, Expression, SqlError, SqlState, SqlType, Value};
 use braid_storage::TableDef;
@@ -63,12 +64,13 @@ impl IndexExpression {
         let syntax = index_syntax(text)?;
         let size = StatementSize::of(&syntax);
         size.check_for_planning()?;
-        let (bound, name) = bound((context, &StatementFacts::of(context)), (def, role), (text, &syntax))?;
+        let facts = StatementFacts::of(context);
+        let (bound, name) = bound((context, &InFormats::of_stored_texts(&facts)), (def, role), (text, &syntax))?;
         let (context, def) = (context.clone(), def.clone());
         Ok(Self { context, def, role, bound, name, size: size.expressions })
     }
 
-    /// Checks that no constant in it depends on the session or the time.
+    /// Checks that no constant in it depends on the session, its formats, or the time.
     ///
     /// # Errors
     /// 0A000

@@ -22,6 +22,7 @@
 //! | [`row_value`] | values of generated columns |
 //! | [`pair_values`] | new values of DO UPDATE, of a few rows |
 //! | [`other_session`] | what tells what depends on the session |
+//! | [`stored_formats`] | the formats in which stored texts are read |
 //! | [`stored_rows`] | rows of a table as a table of one statement |
 //! | [`executed_arguments`] | arguments of EXECUTE |
 //! | [`server_facts`] | what the system relations show of the server |
@@ -44,6 +45,7 @@ mod server_facts;
 mod session_facts;
 mod snapshot_tables;
 mod statement_tables;
+mod stored_formats;
 mod stored_query;
 mod stored_rows;
 mod view_keys;

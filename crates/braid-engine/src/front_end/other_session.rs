@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use braid_base::{DomainType, DomainTypeId};
+use braid_sql::Formats;
 use braid_sql::functions::{ObjectNames, SessionFacts};
 use braid_sql::input::time_zones::TimeZone;
 use braid_sql::pg_catalog::TypeId;
@@ -30,6 +31,11 @@ impl SessionFacts for OtherSession<'_> {
 
     fn zone_name(&self) -> String {
         TimeZone::at_offset(EAST_S).map_or_else(String::new, |(_, name)| name)
+    }
+
+    /// Its formats are the same: stored texts are read in others, so that both are compared where one is written.
+    fn formats(&self) -> Formats {
+        self.0.formats()
     }
 
     fn transaction_us(&self) -> i64 {

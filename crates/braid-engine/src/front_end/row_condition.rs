@@ -8,6 +8,8 @@ use braid_plan::values::RowValues;
 use braid_sql::binder::precedence::rebind_all;
 use braid_sql::binder::{Binder, RowExpression, Statement as BoundStatement, VaryingKind, VaryingLiteral};
 use braid_sql::evaluation::Row;
+use braid_sql::functions::SessionFacts;
+use braid_sql::functions::in_formats::InFormats;
 use braid_sql::pg_catalog::TypeId;
 use braid_sql::relation::{ColumnId, Subquery};
 use braid_sql::tables::{NoTables, TableEntry};
@@ -18,6 +20,7 @@ use sqlparser::tokenizer::Location;
 
 use super::session_facts::StatementFacts;
 use super::snapshot_tables::entry_of;
+use super::stored_formats::check_reads_alike;
 use crate::EngineError;
 use crate::deep_stack::on_deep_stack;
 use crate::statement_context::StatementContext;
@@ -53,7 +56,29 @@ impl RowCondition {
         text: &str,
         syntax: &Expr,
     ) -> Result<Self, EngineError> {
-        Self::bind_by(context, def, (text, syntax), |binder, syntax, table| binder.check_condition(syntax, table))
+        let facts = StatementFacts::of(context);
+        let stored = InFormats::of_stored_texts(&facts);
+        Self::bind_by(context, (def, &stored), (text, syntax), |binder, syntax, table| {
+            binder.check_condition(syntax, table)
+        })
+    }
+
+    /// Checks that a CHECK means the same in the session's formats and in those in which it is kept.
+    ///
+    /// # Errors
+    /// Those of the expression, and 0A000.
+    pub fn check_reads_alike(
+        context: &StatementContext,
+        def: &Arc<TableDef>,
+        text: &str,
+        syntax: &Expr,
+    ) -> Result<(), EngineError> {
+        check_reads_alike(context, "a check constraint", |session| {
+            let bound = Self::bind_by(context, (def, session), (text, syntax), |binder, syntax, table| {
+                binder.check_condition(syntax, table)
+            });
+            Ok(bound?.bound.expression)
+        })
     }
 
     /// The condition of a COPY FROM, of whose `text` it was parsed.
@@ -68,7 +93,8 @@ impl RowCondition {
     ) -> Result<Self, EngineError> {
         let is_generated = |at: &usize| def.columns[*at].generated.is_some();
         let generated: Vec<usize> = (0..def.columns.len()).filter(is_generated).collect();
-        Self::bind_by(context, def, (text, syntax), |binder, syntax, table| {
+        let facts = StatementFacts::of(context);
+        Self::bind_by(context, (def, &facts), (text, syntax), |binder, syntax, table| {
             binder.copy_condition(syntax, (table, &generated))
         })
     }
@@ -90,6 +116,7 @@ impl RowCondition {
         };
         let varying: Vec<VaryingLiteral> = strings.iter().enumerate().map(varying).collect();
         let (facts, schema) = (StatementFacts::of(context), context.schema_name(def.schema));
+        let facts = InFormats::of_stored_texts(&facts);
         let found = on_deep_stack(StatementSize::of(syntax).expressions, || {
             let mut syntax = syntax.clone();
             rebind_all(&mut syntax);
@@ -102,17 +129,17 @@ impl RowCondition {
 
     fn bind_by(
         context: &StatementContext,
-        def: &Arc<TableDef>,
+        (def, facts): (&Arc<TableDef>, &dyn SessionFacts),
         (text, syntax): (&str, &Expr),
         bind: impl Fn(Binder<'_>, &Expr, &TableEntry) -> Result<RowExpression, SqlError> + Send,
     ) -> Result<Self, EngineError> {
         let size = StatementSize::of(syntax);
         size.check_for_planning()?;
-        let (facts, schema) = (StatementFacts::of(context), context.schema_name(def.schema));
+        let schema = context.schema_name(def.schema);
         let bound = on_deep_stack(size.expressions, || {
             let mut syntax = syntax.clone();
             rebind_all(&mut syntax);
-            bind(BoundStatement::new(text, &facts, &NoTables).binder(), &syntax, &entry_of(&schema, def))
+            bind(BoundStatement::new(text, facts, &NoTables).binder(), &syntax, &entry_of(&schema, def))
         })?;
         let (context, def, budget) = (context.clone(), def.clone(), context.value_budget());
         Ok(Self { context, def, bound, budget, size: size.expressions })

@@ -13,6 +13,7 @@ use braid_sql::binder::RowExpression;
 use braid_sql::binder::Statement as BoundStatement;
 use braid_sql::binder::precedence::rebind_all;
 use braid_sql::functions::SessionFacts;
+use braid_sql::functions::in_formats::InFormats;
 use braid_sql::tables::NoTables;
 use braid_sql::{Evaluation, SqlError, Value};
 use braid_storage::TableDef;
@@ -60,11 +61,12 @@ impl RowValue {
     ) -> Result<Self, EngineError> {
         let size = StatementSize::of(syntax);
         size.check_for_planning()?;
-        let bound = bound((context, &StatementFacts::of(context)), (def, at), (text, syntax))?;
+        let facts = StatementFacts::of(context);
+        let bound = bound((context, &InFormats::of_stored_texts(&facts)), (def, at), (text, syntax))?;
         Ok(Self { context: context.clone(), def: def.clone(), at, bound, size: size.expressions })
     }
 
-    /// Checks that no constant in it depends on the session or the time.
+    /// Checks that no constant in it depends on the session, its formats, or the time.
     ///
     /// # Errors
     /// 0A000

@@ -4,13 +4,13 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 use braid_catalog::CatalogNames;
-use braid_sql::SearchPath;
 use braid_sql::functions::advisory::AdvisoryLocks;
 use braid_sql::functions::backends::Backends;
 use braid_sql::functions::literal_notes::LiteralNotes;
 use braid_sql::functions::numbers::random::SessionRandom;
 use braid_sql::functions::{Notifications, ObjectNames, Sequences, SessionFacts, SettingChanges};
 use braid_sql::input::time_zones::TimeZone;
+use braid_sql::{Formats, SearchPath};
 
 use super::server_facts::names_of;
 use crate::clock::{Instants, read_clock_us};
@@ -38,6 +38,7 @@ impl<'a> StatementFacts<'a> {
         let settings = self.context.settings();
         KeptFacts {
             zone: settings.zone(),
+            formats: settings.formats(),
             settings,
             provided: self.context.provided_values(),
             identity: self.context.identity(),
@@ -67,6 +68,11 @@ impl fmt::Debug for StatementFacts<'_> {
 impl SessionFacts for StatementFacts<'_> {
     fn zone(&self) -> TimeZone {
         self.context.former_reading().map_or_else(|| self.context.settings().zone(), |former| former.session.zone)
+    }
+
+    fn formats(&self) -> Formats {
+        let former = self.context.former_reading();
+        former.map_or_else(|| self.context.settings().formats(), |former| former.session.formats)
     }
 
     fn literal_notes(&self) -> Option<&LiteralNotes> {
@@ -153,6 +159,7 @@ struct StatementNames {
 #[derive(Clone, Debug)]
 pub(crate) struct KeptFacts {
     zone: TimeZone,
+    formats: Formats,
     settings: SettingValues,
     provided: ProvidedValues,
     identity: Identity,
@@ -168,6 +175,10 @@ pub(crate) struct KeptFacts {
 impl SessionFacts for KeptFacts {
     fn zone(&self) -> TimeZone {
         self.zone
+    }
+
+    fn formats(&self) -> Formats {
+        self.formats
     }
 
     fn zone_name(&self) -> String {

@@ -9,6 +9,8 @@ use braid_base::{DomainType, DomainTypeId};
 use braid_sql::binder::{Referenced, Statement as BoundStatement};
 use braid_sql::functions::advisory::AdvisoryLocks;
 use braid_sql::functions::backends::Backends;
+use braid_sql::functions::in_formats::InFormats;
+use braid_sql::functions::literal_notes::LiteralNotes;
 use braid_sql::functions::numbers::random::SessionRandom;
 use braid_sql::functions::{
     HeldPrivileges, Notifications, ObjectNames, PrivilegedObject, RoleRight, RowTypeName, Sequences, SessionFacts,
@@ -16,13 +18,14 @@ use braid_sql::functions::{
 };
 use braid_sql::input::time_zones::TimeZone;
 use braid_sql::pg_catalog::TypeId;
-use braid_sql::{SqlError, SqlType};
+use braid_sql::{Formats, SqlError, SqlType};
 use braid_storage::{Catalog, SourceColumn, SourceRelation, ViewSource};
 use parking_lot::Mutex;
 
 use super::operator_query::QuerySource;
 use super::session_facts::StatementFacts;
 use super::snapshot_tables::SnapshotTables;
+use super::stored_formats::reads_otherwise;
 use crate::deep_stack::on_deep_stack;
 use crate::statement_context::StatementContext;
 use crate::{EngineError, Statement};
@@ -62,11 +65,14 @@ fn bound(context: &StatementContext, statement: &Statement) -> Result<ViewQuery,
     on_deep_stack(statement.size().expressions + views.expressions, || {
         let tables = SnapshotTables::of(context);
         let names = NotedNames::default();
-        let facts = NotingSession { session: StatementFacts::of(context), names: names.clone() };
         let (text, query) = source.of(statement)?;
+        let session = StatementFacts::of(context);
+        let literals = session.formats().read_otherwise().then(|| LiteralNotes::of(text.into()));
+        let facts = NotingSession { session, names: names.clone(), literals };
         let binding = BoundStatement::new(text, &facts, &tables).with_references();
         let bound = binding.binder().whole_query(&query)?;
         names.check()?;
+        facts.check_literals()?;
         let columns: Vec<(String, SqlType)> =
             bound.outputs.into_iter().map(|output| (output.name.clone(), binding.declared_type(&output))).collect();
         let (named_types, mut type_oids) = (names.named_types(), names.type_oids());
@@ -170,6 +176,20 @@ impl NotedNames {
 struct NotingSession<'a> {
     session: StatementFacts<'a>,
     names: NotedNames,
+    /// In a session that reads literals otherwise than stored texts are read.
+    literals: Option<LiteralNotes>,
+}
+
+impl NotingSession<'_> {
+    /// Refuses literals that do not mean the same in the text of the view.
+    fn check_literals(&self) -> Result<(), SqlError> {
+        let stored = InFormats::of_stored_texts(&self.session);
+        let notes = self.literals.as_ref().map(LiteralNotes::to_vec).unwrap_or_default();
+        match notes.iter().all(|note| note.is_value_of(&note.written, &stored)) {
+            true => Ok(()),
+            false => Err(reads_otherwise("a view")),
+        }
+    }
 }
 
 impl fmt::Debug for NotingSession<'_> {
@@ -185,6 +205,14 @@ impl SessionFacts for NotingSession<'_> {
 
     fn zone_name(&self) -> String {
         self.session.zone_name()
+    }
+
+    fn formats(&self) -> Formats {
+        self.session.formats()
+    }
+
+    fn literal_notes(&self) -> Option<&LiteralNotes> {
+        self.literals.as_ref()
     }
 
     fn transaction_us(&self) -> i64 {

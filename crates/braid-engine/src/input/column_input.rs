@@ -153,7 +153,7 @@ impl ColumnInput {
                 }
                 _ => column_timestamp(text, &self.session.surroundings())?,
             }),
-            Builder::Interval(b) => b.append_value(column_interval(text)?),
+            Builder::Interval(b) => b.append_value(column_interval(text, self.session.formats.interval_style)?),
             Builder::Bytea(b) => b.append_value(parse_bytea(text)?),
             Builder::Uuid(b) => b.append_value(parse_uuid(text)?).expect("a uuid has 16 bytes"),
         }

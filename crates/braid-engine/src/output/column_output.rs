@@ -10,11 +10,15 @@ use arrow::datatypes::{
     UInt16Type, UInt32Type, UInt64Type,
 };
 use arrow::util::display::{ArrayFormatter, FormatOptions};
-use braid_sql::input::time_zones::{TimeZone, zone_offset_s};
-use braid_sql::output::datetime_text::{date_text, timestamp_text, timestamptz_text};
+use braid_sql::formats::IntervalStyle;
+use braid_sql::functions::text_input::ReadingSession;
+use braid_sql::output::bytes::{write_bytea, write_hexadecimal};
+use braid_sql::output::datetime_styles::{styled_date, styled_timestamp, styled_timestamptz};
+use braid_sql::output::interval_styles::styled_interval;
+use braid_sql::values::Interval;
 
 use super::datetime::{write_interval, write_time_us};
-use super::numbers::{write_double, write_numeric, write_real};
+use super::numbers::{write_double_with, write_numeric, write_real_with};
 use crate::EngineError;
 use crate::arrow_cast::strict_cast;
 use crate::sent_columns::texts_with_bytes::texts_with_bytes;
@@ -31,13 +35,13 @@ pub(crate) enum BooleanStyle {
 /// The texts of one column.
 pub(crate) struct ColumnOutput {
     array: ArrayRef,
-    zone: TimeZone,
+    session: ReadingSession,
     booleans: BooleanStyle,
 }
 
 impl ColumnOutput {
-    /// A column to write. Arrow types with several units are brought to one here, once.
-    pub fn new(array: &ArrayRef, zone: TimeZone, booleans: BooleanStyle) -> Result<Self, EngineError> {
+    /// A column to write in the zone and the formats of a session. Arrow types with several units are brought to one here, once.
+    pub fn new(array: &ArrayRef, session: ReadingSession, booleans: BooleanStyle) -> Result<Self, EngineError> {
         let microseconds = |zone: &Option<Arc<str>>| DataType::Timestamp(TimeUnit::Microsecond, zone.clone());
         let array = match array.data_type() {
             DataType::Timestamp(unit, zone) if *unit != TimeUnit::Microsecond => {
@@ -60,7 +64,7 @@ impl ColumnOutput {
                 None => array.clone(),
             },
         };
-        Ok(Self { array, zone, booleans })
+        Ok(Self { array, session, booleans })
     }
 
     /// Whether the value in `row` is null.
@@ -70,7 +74,7 @@ impl ColumnOutput {
 
     /// Writes the value in `row`, which is not null.
     pub fn write(&self, row: usize, out: &mut String) -> Result<(), EngineError> {
-        let array = &self.array;
+        let (array, formats) = (&self.array, &self.session.formats);
         macro_rules! integer {
             ($type:ty) => {
                 write!(out, "{}", array.as_primitive::<$type>().value(row)).expect("a String takes everything")
@@ -91,26 +95,33 @@ impl ColumnOutput {
             DataType::UInt16 => integer!(UInt16Type),
             DataType::UInt32 => integer!(UInt32Type),
             DataType::UInt64 => integer!(UInt64Type),
-            DataType::Float32 => write_real(array.as_primitive::<Float32Type>().value(row), out),
-            DataType::Float64 => write_double(array.as_primitive::<Float64Type>().value(row), out),
+            DataType::Float32 => write_real_with(array.as_primitive::<Float32Type>().value(row), formats.floats, out),
+            DataType::Float64 => write_double_with(array.as_primitive::<Float64Type>().value(row), formats.floats, out),
             DataType::Decimal128(_, scale) => {
                 write_numeric(array.as_primitive::<Decimal128Type>().value(row), *scale, out);
             }
             DataType::Utf8View => out.push_str(array.as_string_view().value(row)),
-            DataType::BinaryView => write_hex(array.as_binary_view().value(row), out),
+            DataType::BinaryView => write_bytea(array.as_binary_view().value(row), formats.bytea, out),
             DataType::FixedSizeBinary(16) => write_uuid(array.as_fixed_size_binary().value(row), out),
-            DataType::FixedSizeBinary(_) => write_hex(array.as_fixed_size_binary().value(row), out),
-            DataType::Date32 => out.push_str(&date_text(array.as_primitive::<Date32Type>().value(row))),
+            DataType::FixedSizeBinary(_) => write_bytea(array.as_fixed_size_binary().value(row), formats.bytea, out),
+            DataType::Date32 => out.push_str(&styled_date(array.as_primitive::<Date32Type>().value(row), formats)),
             DataType::Time64(_) => write_time_us(array.as_primitive::<Time64MicrosecondType>().value(row), out),
             DataType::Timestamp(_, None) => {
-                out.push_str(&timestamp_text(array.as_primitive::<TimestampMicrosecondType>().value(row)));
+                out.push_str(&styled_timestamp(array.as_primitive::<TimestampMicrosecondType>().value(row), formats));
             }
             DataType::Timestamp(_, Some(_)) => {
                 let us = array.as_primitive::<TimestampMicrosecondType>().value(row);
-                out.push_str(&timestamptz_text(us, zone_offset_s(us, &self.zone)));
+                out.push_str(&styled_timestamptz(us, &self.session.zone, formats));
             }
             DataType::Interval(_) => {
-                write_interval(array.as_primitive::<IntervalMonthDayNanoType>().value(row), out);
+                let interval = array.as_primitive::<IntervalMonthDayNanoType>().value(row);
+                match formats.interval_style {
+                    IntervalStyle::Postgres => write_interval(interval, out),
+                    style => {
+                        let us = interval.nanoseconds / 1000;
+                        out.push_str(&styled_interval(Interval::new(interval.months, interval.days, us), style));
+                    }
+                }
             }
             DataType::List(_) => self.write_list(&array.as_list::<i32>().value(row), out)?,
             DataType::LargeList(_) => self.write_list(&array.as_list::<i64>().value(row), out)?,
@@ -128,7 +139,7 @@ impl ColumnOutput {
     fn write_list(&self, values: &ArrayRef, out: &mut String) -> Result<(), EngineError> {
         let nested =
             matches!(values.data_type(), DataType::List(_) | DataType::LargeList(_) | DataType::FixedSizeList(..));
-        let elements = Self::new(values, self.zone, BooleanStyle::Letter)?;
+        let elements = Self::new(values, self.session, BooleanStyle::Letter)?;
         let mut text = String::new();
         out.push('{');
         for row in 0..values.len() {
@@ -165,25 +176,12 @@ fn write_element(text: &str, out: &mut String) {
     out.push('"');
 }
 
-fn write_hex(bytes: &[u8], out: &mut String) {
-    out.push_str("\\x");
-    push_hex(bytes, out);
-}
-
-fn push_hex(bytes: &[u8], out: &mut String) {
-    const DIGITS: [u8; 16] = *b"0123456789abcdef";
-    for byte in bytes {
-        out.push(char::from(DIGITS[usize::from(byte >> 4)]));
-        out.push(char::from(DIGITS[usize::from(byte & 15)]));
-    }
-}
-
 fn write_uuid(bytes: &[u8], out: &mut String) {
     for (at, range) in [0..4, 4..6, 6..8, 8..10, 10..16].into_iter().enumerate() {
         if at > 0 {
             out.push('-');
         }
-        push_hex(&bytes[range], out);
+        write_hexadecimal(&bytes[range], out);
     }
 }
 
@@ -194,11 +192,9 @@ mod tests {
 
     use super::*;
     use crate::input::ColumnInput;
-    use crate::input::datetime::utc;
-    use braid_sql::functions::text_input::ReadingSession;
 
     fn text_of(array: ArrayRef, row: usize) -> String {
-        let column = ColumnOutput::new(&array, utc(), BooleanStyle::Letter).unwrap();
+        let column = ColumnOutput::new(&array, ReadingSession::of_output(), BooleanStyle::Letter).unwrap();
         let mut out = String::new();
         column.write(row, &mut out).unwrap();
         out
@@ -232,7 +228,7 @@ mod tests {
     #[test]
     fn booleans_have_two_styles() {
         let array: ArrayRef = Arc::new(BooleanArray::from(vec![true, false]));
-        let column = ColumnOutput::new(&array, utc(), BooleanStyle::Word).unwrap();
+        let column = ColumnOutput::new(&array, ReadingSession::of_output(), BooleanStyle::Word).unwrap();
         let mut out = String::new();
         column.write(0, &mut out).unwrap();
         column.write(1, &mut out).unwrap();

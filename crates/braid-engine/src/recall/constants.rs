@@ -2,6 +2,7 @@
 
 use braid_sql::Evaluation;
 use braid_sql::functions::SessionFacts;
+use braid_sql::functions::in_formats::InFormats;
 
 use crate::EngineError;
 use crate::bound_parameters::BoundParameters;
@@ -16,6 +17,8 @@ pub(crate) fn constants_of(
     parameters: &BoundParameters,
     session: &dyn SessionFacts,
 ) -> Result<Option<Vec<Constant>>, EngineError> {
+    // Such a text is read again as a literal.
+    let session = &InFormats::of_stored_texts(session);
     let evaluation = Evaluation::new(session, &[]);
     let mut constants = Vec::with_capacity(scanned.holes.len());
     for hole in &scanned.holes {

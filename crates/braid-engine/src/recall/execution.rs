@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use arrow::datatypes::SchemaRef;
 use braid_exec::plan::Plan;
+use braid_sql::Formats;
 use braid_sql::search_path::{PUBLIC_SCHEMA, SYSTEM_SCHEMA};
 use braid_storage::Catalog;
 
@@ -130,7 +131,7 @@ pub(crate) async fn shared_form(context: &StatementContext, texts: &[String]) ->
     Ok(SharedForm { plan, parameters, schema: template.physical_schema })
 }
 
-/// The key of a text's entry: its template, and what else plans depend on: the session's zone, the schemas that names are looked up in and
+/// The key of a text's entry: its template, and what else plans depend on: the session's zone and formats, the schemas that names are looked up in and
 /// what they are called, the types of the parameters, and the state of the database's own types. Of `params` the text may name fewer.
 ///
 /// # Errors
@@ -151,7 +152,7 @@ pub(super) fn key(
     if settings.get("braid.join_order").is_some_and(|rule| rule != "cheapest") {
         return Err(TemplatesOff::JoinOrder);
     }
-    let zone = settings.get("TimeZone").unwrap_or_default();
+    let (zone, formats) = (settings.get("TimeZone").unwrap_or_default(), settings.formats());
     let snapshot = context.snapshot();
     if may_name_temporary(context, &snapshot, &scanned.template) {
         return Err(TemplatesOff::TemporaryRelations);
@@ -161,6 +162,9 @@ pub(super) fn key(
     }
     let path = path_in_key(context, &snapshot);
     let mut key = format!("{}\0{zone}\0{path}", scanned.template);
+    if formats != Formats::default() {
+        key.push_str(&format!("\0{formats:?}"));
+    }
     for sql_type in params.types() {
         key.push_str(&format!("\0{}", sql_type.id.0));
     }

@@ -1,5 +1,6 @@
 //! Values as columns of a result: arrays of Arrow of one row, with the SQL type in the field's metadata.
 //!
+//! Where the session's formats change the texts of a type, its values are sent as texts with their bytes beside them.
 //! What has no form in Arrow that the server sends rightly is refused as unsupported: infinite dates, numerics beyond 38 digits.
 
 use std::collections::HashMap;
@@ -27,7 +28,11 @@ const DECIMAL_DIGITS_MAX: u8 = 38;
 
 /// The field of a column, before its value is known.
 pub(crate) fn described_field(name: &str, sql_type: SqlType, session: &dyn SessionFacts) -> Result<Field, SqlError> {
-    Ok(field_of_type(name, arrow_type(sql_type, session)?, sql_type))
+    let data_type = arrow_type(sql_type, session)?;
+    if session.formats().change_texts_of(sql_type.id) {
+        return Ok(sent_field(name, sql_type, session));
+    }
+    Ok(field_of_type(name, data_type, sql_type))
 }
 
 /// The field of a column of many values, each of which is sent as it is.
@@ -92,6 +97,7 @@ pub(crate) fn sent_column(
 /// The Arrow type in which the server gets values of a type: text for those whose values have no form in Arrow, or not all of them.
 fn sent_type(sql_type: SqlType, session: &dyn SessionFacts) -> DataType {
     match sql_type.id {
+        id if session.formats().change_texts_of(id) => texts_with_bytes::data_type(),
         TypeId::NUMERIC => DataType::Utf8,
         id if texts_with_bytes::needs_bytes(id) => texts_with_bytes::data_type(),
         // Arrays of several dimensions, or that do not begin at 1, are no lists.
@@ -107,9 +113,22 @@ pub(crate) fn column_of(
     sql_type: SqlType,
     session: &dyn SessionFacts,
 ) -> Result<(Field, ArrayRef), SqlError> {
-    let data_type = arrow_type(sql_type, session)?;
-    let array = array_of(value, &data_type)?;
+    if session.formats().change_texts_of(sql_type.id) {
+        let field = described_field(name, sql_type, session)?;
+        let column = sent_column(std::slice::from_ref(value), sql_type, &Evaluation::new(session, &[]))?;
+        return Ok((field, column));
+    }
+    let array = assigned_column(value, sql_type, session)?;
     Ok((field_of_type(name, array.data_type().clone(), sql_type), array))
+}
+
+/// A column of one value, from which it is assigned to one of a table.
+pub(crate) fn assigned_column(
+    value: &Value,
+    sql_type: SqlType,
+    session: &dyn SessionFacts,
+) -> Result<ArrayRef, SqlError> {
+    array_of(value, &arrow_type(sql_type, session)?)
 }
 
 /// The field of a column of values of a type that is sent in these arrays.

@@ -1,19 +1,24 @@
 //! The columns of a query's rows: as operators make them, as the client gets them, and as a table stores them.
 //!
-//! Where vectors convert to the arrays that the server sends, they do. All other values are sent as texts, with their type beside them.
+//! Where vectors convert to the arrays that the server sends, they do. All other values are sent as texts, with their type beside them. Values whose
+//! texts follow the session's formats are sent as texts, with their bytes, in a session whose formats are not the default ones.
 
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, AsArray};
-use arrow::datatypes::{DataType, Decimal128Type, Field, Schema, SchemaRef, TimeUnit};
+use arrow::array::{Array, ArrayRef, AsArray};
+use arrow::datatypes::{
+    DataType, Date32Type, Decimal128Type, Field, Float32Type, Float64Type, Schema, SchemaRef, TimeUnit,
+    TimestampMicrosecondType,
+};
 use arrow::record_batch::{RecordBatch, RecordBatchOptions};
 use braid_plan::lowering::{LoweredQuery, pad};
 use braid_plan::values::Form;
 use braid_plan::values::arrays::value_at;
 use braid_sql::functions::SessionFacts;
+use braid_sql::functions::in_formats::InFormats;
 use braid_sql::functions::text_input::ReadingSession;
 use braid_sql::pg_catalog::TypeId;
-use braid_sql::{Evaluation, SqlError, SqlType};
+use braid_sql::{Evaluation, SqlError, SqlType, Value};
 use braid_storage::{ColumnType, encoded_numerics};
 
 use super::arrow_columns::{field_of_type, sent_column, sent_field};
@@ -47,23 +52,27 @@ enum Sent {
     Padded(u32),
     /// As its output function writes it.
     Text,
+    /// The same, of the array that operators make, which other sessions are sent.
+    Restyled,
 }
 
 impl ShownColumns {
     /// The columns of a lowered query, for a session.
     pub fn of(query: &LoweredQuery, session: &dyn SessionFacts) -> Self {
         let (mut columns, mut made, mut sent) = (Vec::new(), Vec::new(), Vec::new());
+        let formats = session.formats();
         for (at, ((name, sql_type), form)) in query.columns.iter().zip(&query.forms).enumerate() {
             let direct = direct_type(*form, *sql_type, session);
             let how = match (form, &direct) {
                 (Form::Unpadded { length }, _) => Sent::Padded(*length),
+                (_, Some(_)) if formats.change_texts_of(sql_type.id) => Sent::Restyled,
                 (_, Some(_)) => Sent::AsMade,
                 (_, None) => Sent::Text,
             };
             columns.push(ShownColumn { sql_type: *sql_type, sent: how });
-            let field = match &direct {
-                Some(data_type) => field_of_type(name, data_type.clone(), *sql_type),
-                None => sent_field(name, *sql_type, session),
+            let field = match (&direct, how) {
+                (Some(data_type), Sent::AsMade | Sent::Padded(_)) => field_of_type(name, data_type.clone(), *sql_type),
+                _ => sent_field(name, *sql_type, session),
             };
             let further = query.record_types[at].as_ref().map(|record_type| described_fields(record_type));
             let metadata = field.metadata().clone().into_iter().chain(further).collect();
@@ -94,6 +103,10 @@ impl ShownColumns {
                 let values = (0..batch.num_rows()).map(|row| value_at(array, row, column.sql_type.id));
                 sent_column(&values.collect::<Result<Vec<_>, _>>()?, column.sql_type, &evaluation)
             }
+            Sent::Restyled => {
+                let values = (0..batch.num_rows()).map(|row| direct_value(array, row, column.sql_type.id));
+                sent_column(&values.collect::<Vec<_>>(), column.sql_type, &evaluation)
+            }
         });
         let arrays = arrays.collect::<Result<Vec<ArrayRef>, SqlError>>()?;
         let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
@@ -111,8 +124,9 @@ impl ShownColumns {
         types: &[ColumnType],
         session: &dyn SessionFacts,
     ) -> Result<RecordBatch, EngineError> {
+        let session = &InFormats::of_stored_texts(session);
         let evaluation = Evaluation::new(session, &[]);
-        let reader = ReadingSession { zone: session.zone(), now_us: session.transaction_us() };
+        let reader = ReadingSession::of(session);
         let types = types.iter().map(Some).chain(std::iter::repeat(None));
         let arrays = batch.columns().iter().zip(&*self.columns).zip(types).map(|((array, column), column_type)| {
             let Some(column_type) = column_type else { return Ok(array.clone()) };
@@ -144,6 +158,22 @@ impl ShownColumns {
         let schema = Schema::new(arrays.iter().enumerate().map(field).collect::<Vec<_>>());
         let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
         Ok(RecordBatch::try_new_with_options(Arc::new(schema), arrays, &options)?)
+    }
+}
+
+/// The value of a type in an array of [`direct_type`]: one of those whose texts follow the session's formats.
+fn direct_value(array: &ArrayRef, row: usize, id: TypeId) -> Value {
+    if array.is_null(row) {
+        return Value::Null;
+    }
+    match id {
+        TypeId::DATE => Value::Date(array.as_primitive::<Date32Type>().value(row)),
+        TypeId::TIMESTAMP => Value::Timestamp(array.as_primitive::<TimestampMicrosecondType>().value(row)),
+        TypeId::TIMESTAMPTZ => Value::TimestampTz(array.as_primitive::<TimestampMicrosecondType>().value(row)),
+        TypeId::FLOAT4 => Value::Float4(array.as_primitive::<Float32Type>().value(row)),
+        TypeId::FLOAT8 => Value::Float8(array.as_primitive::<Float64Type>().value(row)),
+        TypeId::BYTEA => Value::Bytea(array.as_binary::<i32>().value(row).into()),
+        other => unreachable!("arrays of type {other:?} are the same in all formats"),
     }
 }
 

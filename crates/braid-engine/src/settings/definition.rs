@@ -7,6 +7,7 @@ use braid_buffer::ScanPolicy;
 use braid_sql::input::time_zones::TimeZone;
 use braid_sql::search_path::names_of_list;
 
+use super::date_style;
 use crate::{EngineError, SqlState};
 
 /// The fixed settings that PostgreSQL takes when it starts.
@@ -82,7 +83,7 @@ pub(crate) enum Domain {
     Bytes,
     /// A time zone.
     Zone,
-    /// `ISO`, with any order of day and month.
+    /// A style of dates, and an order of day, month and year.
     DateStyle,
     /// A scan policy; for the whole server.
     ScanPolicy,
@@ -200,6 +201,14 @@ impl Definition {
         EngineError::new(SqlState::InvalidParameterValue, message)
     }
 
+    /// [`Self::canonical`] of a setting that has the value `now`, and that RESET gives the value `default`: a part that `value` leaves out stays.
+    pub fn canonical_over(&self, value: &str, now: &str, default: &str) -> Result<String, EngineError> {
+        match self.domain {
+            Domain::DateStyle => date_style::canonical(value, now, default),
+            _ => self.canonical(value),
+        }
+    }
+
     /// `value` in the form in which it is kept and shown.
     pub fn canonical(&self, value: &str) -> Result<String, EngineError> {
         let trimmed = value.trim();
@@ -228,12 +237,6 @@ impl Definition {
             }
             Domain::Integer(least, most) => match trimmed.parse::<i64>() {
                 Ok(number) if (least..=most).contains(&number) => Ok(number.to_string()),
-                // Drivers ask for 0 or less to shorten floats; the shortest exact text is what they get.
-                Ok(number) if self.name == "extra_float_digits" && (-15..least).contains(&number) => {
-                    Err(EngineError::unsupported(
-                        "extra_float_digits below 1 is not supported: floats are always shown exactly",
-                    ))
-                }
                 Ok(number) => Err(self.outside(&number.to_string(), (least, most))),
                 Err(_) => Err(invalid()),
             },
@@ -268,18 +271,7 @@ impl Definition {
                 Err(error) => Err(invalid().with_detail(error.to_string())),
             },
             Domain::Zone => TimeZone::of_setting(value).map(|(_, name)| name).ok_or_else(invalid),
-            Domain::DateStyle => match date_order(trimmed) {
-                Some("MDY") => Ok("ISO, MDY".to_owned()),
-                Some(style @ ("Postgres" | "SQL" | "German")) => {
-                    Err(EngineError::unsupported(format!("the style {style} of DateStyle is not supported"))
-                        .with_hint("Only the ISO style is supported."))
-                }
-                Some(order) => {
-                    Err(EngineError::unsupported(format!("the order {order} of DateStyle is not supported"))
-                        .with_hint("Dates are read with the month first; write them as year-month-day."))
-                }
-                None => Err(invalid().with_hint("Only the ISO style is supported.")),
-            },
+            Domain::DateStyle => date_style::canonical(value, self.default, self.default),
             Domain::ScanPolicy => trimmed
                 .to_ascii_lowercase()
                 .parse::<ScanPolicy>()
@@ -351,24 +343,6 @@ fn canonical_milliseconds(ms: u64) -> String {
     }
 }
 
-/// The order in `ISO` with `DMY`, `MDY` or `YMD`, in any order and case, or another style of PostgreSQL.
-fn date_order(style: &str) -> Option<&'static str> {
-    let (mut order, mut other) = ("MDY", None);
-    for word in style.split(',').map(str::trim) {
-        match word.to_ascii_uppercase().as_str() {
-            "ISO" | "DEFAULT" => {}
-            "POSTGRES" => other = Some("Postgres"),
-            "SQL" => other = Some("SQL"),
-            "GERMAN" => other = Some("German"),
-            "MDY" | "US" | "NONEUROPEAN" => order = "MDY",
-            "DMY" | "EURO" | "EUROPEAN" => order = "DMY",
-            "YMD" => order = "YMD",
-            _ => return None,
-        }
-    }
-    Some(other.unwrap_or(order))
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::definition;
@@ -389,6 +363,9 @@ mod tests {
             ("BRAID.SCAN_POLICY", "Relevance", "relevance"),
             ("default_transaction_read_only", "true", "on"),
             ("extra_float_digits", "3", "3"),
+            ("extra_float_digits", "-15", "-15"),
+            ("IntervalStyle", "SQL_Standard", "sql_standard"),
+            ("bytea_output", "Escape", "escape"),
             ("log_min_duration_statement", "-1", "-1"),
             ("log_min_duration_statement", "0", "0"),
             ("log_min_duration_statement", "2000", "2s"),
@@ -409,11 +386,12 @@ mod tests {
     fn what_cannot_be_honoured_is_refused() {
         for (name, value, sqlstate) in [
             ("client_encoding", "LATIN1", "22023"),
-            ("DateStyle", "German", "0A000"),
-            ("DateStyle", "sql, dmy", "0A000"),
             ("DateStyle", "French", "22023"),
-            ("DateStyle", "ISO, DMY", "0A000"),
-            ("DateStyle", "ymd", "0A000"),
+            ("DateStyle", "iso, sql", "22023"),
+            ("IntervalStyle", "iso", "22023"),
+            ("bytea_output", "base64", "22023"),
+            ("extra_float_digits", "4", "22023"),
+            ("extra_float_digits", "-16", "22023"),
             ("TimeZone", "Mars/Base", "22023"),
             ("statement_timeout", "-1", "22023"),
             ("log_min_duration_statement", "-2", "22023"),

@@ -8,12 +8,14 @@
 //! |---|---|
 //! | [`list`] | all settings |
 //! | [`categories`] | the groups of `pg_settings` |
+//! | [`date_style`] | the values of `DateStyle` |
 //! | [`definition`] | one setting: name, default, allowed values |
 //! | [`values`] | a session's values, and the effect of transaction blocks on them |
 //! | [`sources`] | where a value is from |
 //! | [`shown`] | what SHOW prints |
 
 mod categories;
+mod date_style;
 mod definition;
 mod list;
 mod shown;

@@ -8,6 +8,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use braid_sql::Formats;
 use braid_sql::input::time_zones::TimeZone;
 
 use super::definition::milliseconds;
@@ -172,6 +173,16 @@ impl SettingValues {
         self.get("TimeZone").and_then(|zone| zone.parse().ok()).unwrap_or_else(utc)
     }
 
+    /// How the session reads and writes values.
+    pub fn formats(&self) -> Formats {
+        Formats::of_settings(
+            self.get("DateStyle"),
+            self.get("IntervalStyle"),
+            self.get("bytea_output"),
+            self.get("extra_float_digits"),
+        )
+    }
+
     /// Idle limit of a client in a transaction block, in milliseconds.
     pub fn idle_in_transaction_timeout_ms(&self) -> Option<u64> {
         self.get("idle_in_transaction_session_timeout").and_then(milliseconds).filter(|ms| *ms > 0)
@@ -263,6 +274,18 @@ mod tests {
         set(&mut values, "y", Scope::Session);
         values.reset("application_name", Scope::Session);
         assert_eq!(shown(&values), None);
+    }
+
+    #[test]
+    fn changes_are_noticed_at_the_end_of_a_block_too() {
+        let mut values = SettingValues::default();
+        values.begin();
+        let before = values.stamp();
+        set(&mut values, "a", Scope::Local);
+        assert!(values.stamp() != before);
+        let within = values.stamp();
+        values.commit();
+        assert!(values.stamp() != within && values.stamp() == before);
     }
 
     #[test]

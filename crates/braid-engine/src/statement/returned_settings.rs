@@ -94,7 +94,16 @@ impl Walk for SettingCalls {
 }
 
 /// Settings of which rows may depend otherwise than by `current_setting`.
-const OF_ROWS: &[&str] = &["timezone", "search_path", "role", "session_authorization"];
+const OF_ROWS: &[&str] = &[
+    "timezone",
+    "datestyle",
+    "intervalstyle",
+    "bytea_output",
+    "extra_float_digits",
+    "search_path",
+    "role",
+    "session_authorization",
+];
 
 /// Whether only `current_setting` shows the setting that a call changes.
 fn is_shown_only(call: &Function) -> bool {

@@ -49,6 +49,12 @@ impl StatementContext {
         self.provided_values().default_of(definition)
     }
 
+    /// The value that RESET gives a setting.
+    fn reset_value(&self, definition: &Definition) -> String {
+        let own = self.settings().reset_value(definition.name).map(str::to_owned);
+        own.unwrap_or_else(|| self.default_of(definition))
+    }
+
     /// Sets one setting; `None` for what the session began with.
     ///
     /// # Errors
@@ -116,7 +122,7 @@ impl StatementContext {
 
     /// A value in its canonical form.
     fn canonical(&self, definition: &Definition, value: &str) -> Result<String, EngineError> {
-        let canonical = definition.canonical(value)?;
+        let canonical = definition.canonical_over(value, &self.shown(definition), &self.reset_value(definition))?;
         let limit = self.database().config().total_memory;
         if matches!(definition.domain, Domain::Bytes) && canonical.parse().is_ok_and(|size: ByteSize| size > limit) {
             let message = format!("{} cannot exceed the total budget of all queries, {limit}", definition.name);

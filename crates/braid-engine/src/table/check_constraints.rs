@@ -11,7 +11,7 @@ use super::constraint_names::shortened;
 use super::definition::{WrittenCheck, condition_text};
 use super::foreign_keys::constraint_names;
 use crate::column_names::{renamed, without_table};
-use crate::dml::row_checks::{bound_check, check_syntax};
+use crate::dml::row_checks::{bound_check, check_reads_alike, check_syntax};
 use crate::front_end::StatementFacts;
 use crate::statement_context::StatementContext;
 use crate::{EngineError, SqlState};
@@ -52,7 +52,9 @@ pub(crate) fn checks_of_new_table(
     }
     for like in copied {
         let written = WrittenCheck { name: Some(like.name.clone()), condition: check_syntax(like)? };
-        let check = new_check(context, &snapshot, &def, &written)?;
+        // It is kept already.
+        let check = named_check(context, &snapshot, &def, &written)?;
+        let check = bound(context, &snapshot, &def, (&written, check))?;
         def.checks.push(CheckDef { comment: like.comment.clone(), ..check });
     }
     Ok(def.checks)
@@ -61,8 +63,20 @@ pub(crate) fn checks_of_new_table(
 /// A constraint to be added to a table, with a name: the one that is written, or PostgreSQL's.
 ///
 /// # Errors
-/// Those of its condition, and for a name that the table has.
+/// Those of its condition, for a name that the table has, and for a literal that is kept with another meaning (0A000).
 pub(crate) fn new_check(
+    context: &StatementContext,
+    catalog: &Catalog,
+    def: &TableDef,
+    written: &WrittenCheck,
+) -> Result<CheckDef, EngineError> {
+    let check = named_check(context, catalog, def, written)?;
+    check_reads_alike(context, &Arc::new(def.clone()), &check)?;
+    bound(context, catalog, def, (written, check))
+}
+
+/// The text of a constraint, and the name that is written.
+fn named_check(
     context: &StatementContext,
     catalog: &Catalog,
     def: &TableDef,
@@ -77,7 +91,16 @@ pub(crate) fn new_check(
         let message = format!("constraint \"{given}\" for relation \"{}\" already exists", def.name);
         return Err(EngineError::new(SqlState::DuplicateObject, message));
     }
-    let mut check = CheckDef { name: given, condition, columns: Vec::new(), validated: true, comment: None };
+    Ok(CheckDef { name: given, condition, columns: Vec::new(), validated: true, comment: None })
+}
+
+/// A constraint with its columns, and a name.
+fn bound(
+    context: &StatementContext,
+    catalog: &Catalog,
+    def: &TableDef,
+    (written, mut check): (&WrittenCheck, CheckDef),
+) -> Result<CheckDef, EngineError> {
     let bound = bound_check(context, &Arc::new(def.clone()), &check)?;
     check.columns = bound.columns().map(|at| def.columns[at].id).collect();
     if written.name.is_none() {

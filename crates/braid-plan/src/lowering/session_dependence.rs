@@ -1,14 +1,15 @@
 //! Which functions give other results in other sessions.
 //!
 //! PostgreSQL calls a function stable if its result depends on the session, its settings or the time. Most of these depend on settings that
-//! are the same in all sessions here (formats, encodings, locales), or on the session's zone alone, and plans are made for one zone.
+//! are the same in all sessions here (encodings, locales), or on the session's zone and formats alone, and plans are made for one zone and
+//! one set of formats (`braid_sql::formats`).
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use braid_sql::pg_catalog::{FunctionId, Volatility, pg_catalog};
 
-/// Stable functions of the same result in all sessions of one zone, by the names of PostgreSQL's C functions. Of input functions only
+/// Stable functions of the same result in all sessions of one zone and of the same formats, by the names of PostgreSQL's C functions. Of input functions only
 /// that of enumerated types is one of them: others read `now`, and dates by the setting DateStyle.
 const OF_ZONE: &[&str] = &[
     "array_out",
@@ -83,7 +84,7 @@ static NAMES: LazyLock<HashSet<String>> = LazyLock::new(|| {
     OF_ZONE.iter().map(|name| (*name).to_owned()).chain(comparisons).collect()
 });
 
-/// Whether the result may differ between sessions of one zone, or from call to call, for the same arguments.
+/// Whether the result may differ between sessions of one zone and of the same formats, or from call to call, for the same arguments.
 pub(super) fn depends_on_session(function: FunctionId) -> bool {
     let entry = pg_catalog().function(function);
     asks_names(function)

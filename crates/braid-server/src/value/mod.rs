@@ -75,6 +75,12 @@ pub(crate) enum ValueError {
     /// A result whose type is not the one that was described.
     #[error("cached plan must not change result type")]
     ChangedType,
+    /// Texts of a portal that was opened in other formats.
+    #[error(
+        "rows are not supported in other formats (DateStyle, IntervalStyle, bytea_output, extra_float_digits) than those \
+         in which their cursor was opened"
+    )]
+    ChangedFormats,
     /// A row that exceeds the length of a message.
     #[error("a row has {bytes} bytes; a message has at most 2147483647 bytes")]
     RowTooLong {
@@ -88,7 +94,7 @@ impl ValueError {
     pub fn sqlstate(&self) -> &'static str {
         match self {
             Self::OutOfRange { .. } | Self::Unsendable(_) => "22003",
-            Self::NoBinaryForm { .. } | Self::ChangedType => "0A000",
+            Self::NoBinaryForm { .. } | Self::ChangedType | Self::ChangedFormats => "0A000",
             Self::RaggedArray => "2202E",
             Self::RowTooLong { .. } => "54000",
         }

@@ -11,7 +11,7 @@ use arrow::array::{Array, ArrayRef};
 use arrow::datatypes::{DataType, Schema};
 use arrow::record_batch::RecordBatch;
 use braid_base::ByteSize;
-use braid_engine::{DescribedType, record_fields};
+use braid_engine::{DescribedType, Formats, record_fields};
 use pgwire::messages::data::{FieldDescription, RowDescription};
 
 use super::column::{Column, checked_cast};
@@ -23,6 +23,8 @@ use super::{Format, ValueError};
 #[derive(Debug, Clone)]
 pub(crate) struct RowEncoder {
     columns: Vec<EncodedColumn>,
+    /// The formats of the session in which the rows were asked for: the texts of the rows are in these.
+    written_in: Formats,
 }
 
 #[derive(Debug, Clone)]
@@ -44,7 +46,21 @@ impl RowEncoder {
             described: DescribedType::of(field),
             format: Format::Text,
         });
-        Self { columns: columns.collect() }.with_formats(format_codes)
+        Self { columns: columns.collect(), written_in: Formats::default() }.with_formats(format_codes)
+    }
+
+    /// Notes the formats of the session in which the rows are asked for.
+    pub fn note_formats(&mut self, formats: Formats) {
+        self.written_in = formats;
+    }
+
+    /// Refuses to send texts in a session whose formats have changed since.
+    pub fn check_formats(&self, now: Formats) -> Result<(), ValueError> {
+        let differs = |column: &EncodedColumn| {
+            column.format == Format::Text
+                && column.described.is_some_and(|described| described.texts_differ(&self.written_in, &now))
+        };
+        if self.columns.iter().any(differs) { Err(ValueError::ChangedFormats) } else { Ok(()) }
     }
 
     /// The encoder for the same rows in other formats.

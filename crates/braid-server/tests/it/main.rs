@@ -21,6 +21,7 @@
 //! | [`prepared_statements`] | PREPARE and EXECUTE beside the protocol's named statements |
 //! | [`privacy`] | who can read files, and passwords in the log |
 //! | [`session_settings`] | what a session begins with, and what RESET returns to |
+//! | [`session_formats`] | texts in the formats of their sessions |
 //! | [`statement_log`] | what the log tells of statements |
 //! | [`protocol`] | what no driver sends |
 
@@ -44,6 +45,7 @@ mod protocol;
 mod raw_client;
 mod security;
 mod session_settings;
+mod session_formats;
 mod statement_log;
 mod statements;
 mod types;

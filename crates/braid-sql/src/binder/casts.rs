@@ -70,7 +70,7 @@ impl Binder<'_> {
         if let Some(literal) = operand.unknown_literal() {
             let read = self.read_literal(literal, target).map_err(|error| self.places.mark(error, place))?;
             if let (Some(notes), Node::Constant(value)) = (self.session.literal_notes(), &read.node) {
-                notes.note((self.places.text(), || place.of_literal()), literal, (value, target.id));
+                notes.note((self.places.text(), || place.of_literal()), literal, (value, read.sql_type));
             }
             return Ok(Ok(self.with_modifier(read, target, context)?));
         }

@@ -17,6 +17,7 @@ use super::precedence::rebind_all;
 use super::{Binder, Statement};
 use crate::expression::{DomainCast, DomainConstraint, Expression, Node};
 use crate::functions::SessionFacts;
+use crate::functions::in_formats::InFormats;
 use crate::pg_catalog::{CastContext, TypeId};
 use crate::relation::{ColumnId, Output};
 use crate::syntax::{SqlDialect, parser_of};
@@ -133,6 +134,7 @@ fn constraints_of(domain: DomainTypeId, session: &dyn SessionFacts) -> Result<Ve
 
 /// A condition over a value of this type, which is parameter 0 of it.
 fn condition_of(text: &str, base: SqlType, session: &dyn SessionFacts) -> Result<Expression, SqlError> {
+    let session = &InFormats::of_stored_texts(session);
     let mut syntax = condition_syntax(text)?;
     rebind_all(&mut syntax);
     let statement = Statement::new(text, session, &NoTables);

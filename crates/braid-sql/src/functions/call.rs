@@ -13,6 +13,7 @@ use super::backends::Backends;
 use super::literal_notes::LiteralNotes;
 use super::numbers::random::SessionRandom;
 use crate::SearchPath;
+use crate::formats::Formats;
 use crate::pg_catalog::TypeId;
 use crate::search_path::{PUBLIC_SCHEMA, is_built_in};
 use crate::types::SqlType;
@@ -25,6 +26,8 @@ pub trait SessionFacts: fmt::Debug {
     fn zone(&self) -> TimeZone;
     /// Its name.
     fn zone_name(&self) -> String;
+    /// How values are read and written.
+    fn formats(&self) -> Formats;
     /// When the transaction began, in microseconds since 1970-01-01 UTC: `now()`.
     fn transaction_us(&self) -> i64;
     /// When the statement began.

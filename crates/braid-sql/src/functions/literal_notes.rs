@@ -9,14 +9,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 use sqlparser::tokenizer::Location;
 
 use super::SessionFacts;
-use super::text_input::{ReadingSession, text_of_value, value_of_input};
+use super::text_input::{text_of_value, value_of_modified_input};
 use crate::SqlError;
 use crate::pg_catalog::{TypeId, pg_catalog};
 use crate::sql_type::SqlType;
 use crate::values::Value;
 
-/// Types whose texts depend on the zone and the time.
-const TYPES: &[TypeId] = &[TypeId::TIMESTAMPTZ, TypeId::TIMETZ, TypeId::TIMESTAMP, TypeId::DATE, TypeId::TIME];
+/// Types whose texts depend on the zone, the time and the formats.
+const TYPES: &[TypeId] =
+    &[TypeId::TIMESTAMPTZ, TypeId::TIMETZ, TypeId::TIMESTAMP, TypeId::DATE, TypeId::TIME, TypeId::INTERVAL];
 
 /// The literals of times that were read in a text.
 #[derive(Debug)]
@@ -32,8 +33,8 @@ pub struct LiteralNote {
     pub location: Option<Location>,
     /// What is between its quotes.
     pub written: String,
-    /// The type that it is read as.
-    pub id: TypeId,
+    /// The type that it is read as, with the modifier by which it is read.
+    pub sql_type: SqlType,
     /// What it means.
     pub value: Value,
 }
@@ -54,9 +55,9 @@ impl LiteralNotes {
         &self,
         (text, location): (&str, impl FnOnce() -> Noted),
         literal: &Value,
-        (value, id): (&Value, TypeId),
+        (value, sql_type): (&Value, SqlType),
     ) {
-        let element = pg_catalog().element_of_array(id).unwrap_or(id);
+        let element = pg_catalog().element_of_array(sql_type.id).unwrap_or(sql_type.id);
         if value.is_null() || !TYPES.contains(&element) || !self.is_of(text) {
             return;
         }
@@ -66,7 +67,7 @@ impl LiteralNotes {
             Noted::At(location) => Some(location),
         };
         let (written, value) = (literal.as_text().to_owned(), value.clone());
-        let note = LiteralNote { location, written, id, value };
+        let note = LiteralNote { location, written, sql_type, value };
         self.notes.lock().unwrap_or_else(PoisonError::into_inner).push(note);
     }
 
@@ -78,16 +79,16 @@ impl LiteralNotes {
 
 impl LiteralNote {
     /// Whether a text has this value as a literal of its type.
-    pub fn is_value_of(&self, text: &str, session: &ReadingSession) -> bool {
-        value_of_input(self.id, text, session).is_ok_and(|value| value == self.value)
+    pub fn is_value_of(&self, text: &str, session: &dyn SessionFacts) -> bool {
+        value_of_modified_input(self.sql_type, text, session).is_ok_and(|value| value == self.value)
     }
 
-    /// A text of the value in all zones and at all times.
+    /// A text of the value in all zones and formats, and at all times, as a session writes it whose formats are the default ones.
     ///
     /// # Errors
     /// Those of the type's output function.
     pub fn lasting_text(&self, session: &dyn SessionFacts) -> Result<String, SqlError> {
-        text_of_value(&self.value, SqlType::of(self.id), session)
+        text_of_value(&self.value, self.sql_type, session)
     }
 }
 

@@ -27,6 +27,7 @@
 //! | [`sets`] | functions that return rows |
 //! | [`json`] | json, jsonb, jsonpath |
 //! | [`templates`] | formats of `to_char` and its inverses |
+//! | [`in_formats`] | a session with other formats |
 //! | [`literal_notes`] | literals of times, as a prepared statement keeps them |
 //! | [`text_input`] | texts read by the input functions of their types |
 
@@ -37,6 +38,7 @@ pub mod call;
 pub mod datetime;
 pub mod enums;
 pub mod hashes;
+pub mod in_formats;
 pub mod in_range;
 pub mod json;
 pub mod literal_notes;

@@ -1,5 +1,6 @@
 //! Texts read by the input functions of their types.
 
+use crate::formats::Formats;
 use crate::input::datetime_fields::Surroundings;
 use crate::input::time_zones::TimeZone;
 
@@ -22,12 +23,25 @@ pub fn value_of_text(id: TypeId, text: &str) -> Result<Value, SqlError> {
 /// # Errors
 /// For a text that is no value of the type, and a type whose values are not supported (0A000).
 pub fn value_of_input(id: TypeId, text: &str, session: &dyn SessionFacts) -> Result<Value, SqlError> {
+    value_of_modified_input(SqlType::of(id), text, session)
+}
+
+/// As [`value_of_input`] of a type whose input function gets its modifier.
+///
+/// # Errors
+/// As [`value_of_input`].
+pub(crate) fn value_of_modified_input(
+    sql_type: SqlType,
+    text: &str,
+    session: &dyn SessionFacts,
+) -> Result<Value, SqlError> {
+    let id = sql_type.id;
     let input = Function::of(pg_catalog().function(pg_catalog().find_type(id).map_or_else(
         || Err(SqlError::unsupported(format!("the type with oid {} is not supported", id.0))),
         |entry| Ok(entry.input),
     )?));
     let input = input.ok_or_else(|| SqlError::unsupported(format!("values of type {id:?} are not supported")))?;
-    read_text(input, Value::text(text), SqlType::of(id), -1, session)
+    read_text(input, Value::text(text), SqlType::of(id), sql_type.modifier, session)
 }
 
 /// The text of a value, as the type's output function writes it in a session. The value is not null.
@@ -39,24 +53,31 @@ pub fn text_of_value(value: &Value, sql_type: SqlType, session: &dyn SessionFact
     output(value, sql_type, &Call { session, argument_types: &argument_types, result_type, memory: &UnlimitedMemory })
 }
 
-/// A session in which texts are read, outside of expressions: it has a zone, and a time for words like `today`.
+/// A session in which texts are read, outside of expressions: it has a zone, a time for words like `today`, and formats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReadingSession {
     /// The zone of texts without one.
     pub zone: TimeZone,
     /// When the transaction began, in microseconds since 1970-01-01 UTC.
     pub now_us: i64,
+    /// How values are read and written.
+    pub formats: Formats,
 }
 
 impl ReadingSession {
-    /// The session in which output is read back: texts with a zone have it in themselves.
+    /// What another session has of this.
+    pub fn of(session: &dyn SessionFacts) -> Self {
+        Self { zone: session.zone(), now_us: session.transaction_us(), formats: session.formats() }
+    }
+
+    /// The session in which output in the default formats is read back: texts with a zone have it in themselves.
     pub fn of_output() -> Self {
-        Self { zone: crate::input::datetime::utc(), now_us: 0 }
+        Self { zone: crate::input::datetime::utc(), now_us: 0, formats: Formats::default() }
     }
 
     /// The same for the functions that read times.
     pub fn surroundings(&self) -> Surroundings {
-        Surroundings { zone: self.zone, now_us: self.now_us }
+        Surroundings { zone: self.zone, now_us: self.now_us, date_order: self.formats.date_order }
     }
 }
 
@@ -67,6 +88,10 @@ impl SessionFacts for ReadingSession {
 
     fn zone_name(&self) -> String {
         self.zone.name()
+    }
+
+    fn formats(&self) -> Formats {
+        self.formats
     }
 
     fn transaction_us(&self) -> i64 {

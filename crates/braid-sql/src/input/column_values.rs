@@ -9,12 +9,13 @@ use super::datetime_fields::Surroundings;
 use super::datetime_values::{date_of_text, timestamp_of_text, timestamptz_of_text};
 use super::interval_fields::interval_of_text;
 use crate::SqlError;
+use crate::formats::IntervalStyle;
 
 const NS_OF_US: i64 = 1000;
 
 /// A date as days since 1970-01-01. A time after it is read and dropped.
 pub fn column_date(text: &str, surroundings: &Surroundings) -> Result<i32, SqlError> {
-    match fast_date(text) {
+    match fast_date(text, surroundings.date_order) {
         Some(days) => Ok(days),
         None => date_of_text(text, surroundings),
     }
@@ -22,7 +23,7 @@ pub fn column_date(text: &str, surroundings: &Surroundings) -> Result<i32, SqlEr
 
 /// A timestamp without time zone as microseconds since 1970-01-01. A zone after it is read and dropped.
 pub fn column_timestamp(text: &str, surroundings: &Surroundings) -> Result<i64, SqlError> {
-    match fast_timestamp(text) {
+    match fast_timestamp(text, surroundings.date_order) {
         Some(us) => Ok(us),
         None => timestamp_of_text(text, surroundings),
     }
@@ -30,15 +31,15 @@ pub fn column_timestamp(text: &str, surroundings: &Surroundings) -> Result<i64, 
 
 /// A timestamp with time zone as microseconds since 1970-01-01 UTC; without a zone it is local time of the zone.
 pub fn column_timestamptz(text: &str, surroundings: &Surroundings) -> Result<i64, SqlError> {
-    match fast_timestamptz(text, &surroundings.zone) {
+    match fast_timestamptz(text, surroundings) {
         Some(us) => Ok(us),
         None => timestamptz_of_text(text, surroundings),
     }
 }
 
 /// An interval.
-pub fn column_interval(text: &str) -> Result<IntervalMonthDayNano, SqlError> {
-    let interval = interval_of_text(text, -1)?;
+pub fn column_interval(text: &str, style: IntervalStyle) -> Result<IntervalMonthDayNano, SqlError> {
+    let interval = interval_of_text(text, -1, style)?;
     match interval.us.checked_mul(NS_OF_US) {
         Some(ns) => Ok(IntervalMonthDayNano::new(interval.months, interval.days, ns)),
         None => Err(SqlError::unsupported(format!("the interval \"{text}\" is too long for a column"))),
@@ -48,10 +49,11 @@ pub fn column_interval(text: &str) -> Result<IntervalMonthDayNano, SqlError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::formats::DateOrder;
     use crate::values::calendar::DAY_US;
 
     fn utc() -> Surroundings {
-        Surroundings { zone: crate::input::datetime::utc(), now_us: 0 }
+        Surroundings { zone: crate::input::datetime::utc(), now_us: 0, date_order: DateOrder::Mdy }
     }
 
     const HOUR_US: i64 = DAY_US / 24;
@@ -99,7 +101,7 @@ mod tests {
             ("0.0000005 seconds", 0, 0, 0),
             ("1 decade ago 2 days", -120, -2, 0),
         ] {
-            let interval = column_interval(text).unwrap();
+            let interval = column_interval(text, IntervalStyle::Postgres).unwrap();
             assert_eq!((interval.months, interval.days, interval.nanoseconds), (months, days, us * NS_OF_US), "{text}");
         }
     }
@@ -116,7 +118,7 @@ mod tests {
 
     #[test]
     fn what_columns_do_not_store_is_refused() {
-        assert_eq!(column_interval("9999999 hours").unwrap_err().sqlstate(), "0A000");
+        assert_eq!(column_interval("9999999 hours", IntervalStyle::Postgres).unwrap_err().sqlstate(), "0A000");
     }
 
     #[test]
@@ -136,7 +138,7 @@ mod tests {
         for (text, sqlstate) in
             [("1 day 2 days", "22007"), ("2147483647 years", "22008"), ("999999999999 years", "22015")]
         {
-            assert_eq!(column_interval(text).unwrap_err().sqlstate(), sqlstate, "{text}");
+            assert_eq!(column_interval(text, IntervalStyle::Postgres).unwrap_err().sqlstate(), sqlstate, "{text}");
         }
     }
 }

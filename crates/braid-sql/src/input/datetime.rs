@@ -1,31 +1,34 @@
 //! Dates and timestamps from text.
 //!
 //! ISO 8601 and what PostgreSQL writes itself (`2024-02-29 13:14:15.123456+01`) are read here, fast: they are nearly
-//! all there is in files; of PostgreSQL's other spellings those with names of months, without hyphens or with slashes. Years 0001 to 9999.
+//! all there is in files; of PostgreSQL's other spellings those with names of months, without hyphens, and with the year at the end. Years 0001 to 9999.
 //! What is not read here may still be a date: [`column_values`](super::column_values) reads on.
 
+use super::datetime_fields::Surroundings;
 use super::time_zones::{TimeZone, zone_offset_s};
+use crate::formats::DateOrder;
 
 const DAY_US: i64 = 86_400_000_000;
 
 /// A date as days since 1970-01-01. A time after it is read and dropped, as PostgreSQL does.
-pub(crate) fn fast_date(text: &str) -> Option<i32> {
-    let ((year, month, day), rest) = read_date(text.trim_ascii().as_bytes())?;
+pub(crate) fn fast_date(text: &str, order: DateOrder) -> Option<i32> {
+    let ((year, month, day), rest) = read_date(text.trim_ascii().as_bytes(), order)?;
     if !rest.is_empty() {
-        fast_timestamp(text)?;
+        fast_timestamp(text, order)?;
     }
     days_from_civil(year, month, day)
 }
 
 /// A timestamp without time zone as microseconds since 1970-01-01. An offset after it is read and ignored, as
 /// PostgreSQL does.
-pub(crate) fn fast_timestamp(text: &str) -> Option<i64> {
-    read_timestamp(text).map(|(local_us, _)| local_us)
+pub(crate) fn fast_timestamp(text: &str, order: DateOrder) -> Option<i64> {
+    read_timestamp(text, order).map(|(local_us, _)| local_us)
 }
 
-/// A timestamp with time zone as microseconds since 1970-01-01 UTC; without an offset it is local time in `zone`.
-pub(crate) fn fast_timestamptz(text: &str, zone: &TimeZone) -> Option<i64> {
-    match read_timestamp(text)? {
+/// A timestamp with time zone as microseconds since 1970-01-01 UTC; without an offset it is local time of the session.
+pub(crate) fn fast_timestamptz(text: &str, around: &Surroundings) -> Option<i64> {
+    let zone = &around.zone;
+    match read_timestamp(text, around.date_order)? {
         (local_us, Some(offset_s)) => Some(local_us - i64::from(offset_s) * 1_000_000),
         (local_us, None) if is_utc(zone) => Some(local_us),
         (local_us, None) => instant_of_local(local_us, zone),
@@ -62,8 +65,8 @@ fn is_utc(zone: &TimeZone) -> bool {
 type CivilDate = (i32, u32, u32);
 
 /// A timestamp, and the seconds that its offset is ahead of UTC.
-fn read_timestamp(text: &str) -> Option<(i64, Option<i32>)> {
-    let ((year, month, day), rest) = read_date(text.trim_ascii().as_bytes())?;
+fn read_timestamp(text: &str, order: DateOrder) -> Option<(i64, Option<i32>)> {
+    let ((year, month, day), rest) = read_date(text.trim_ascii().as_bytes(), order)?;
     let midnight_us = i64::from(days_from_civil(year, month, day)?) * DAY_US;
     let rest = match rest {
         [] => return Some((midnight_us, None)),
@@ -81,9 +84,9 @@ fn read_timestamp(text: &str) -> Option<(i64, Option<i32>)> {
     Some((midnight_us + time_us, offset_s))
 }
 
-/// A date, and what follows: `2024-01-31` with hyphens, slashes or dots, `20240131`, `01/31/2024`, `Jan 31, 2024`,
-/// `31 Jan 2024`, `2024-Jan-31`.
-fn read_date(text: &[u8]) -> Option<(CivilDate, &[u8])> {
+/// A date, and what follows: `2024-01-31` or `01-31-2024` with hyphens, slashes or dots, `20240131`, `Jan 31, 2024`, `31 Jan 2024`,
+/// `2024-Jan-31`.
+fn read_date(text: &[u8], order: DateOrder) -> Option<(CivilDate, &[u8])> {
     if let Some((year, rest)) = read_digits(text, 4, 5) {
         let (separator, rest) = rest.split_first()?;
         if !matches!(separator, b'-' | b'/' | b'.') {
@@ -96,11 +99,11 @@ fn read_date(text: &[u8]) -> Option<(CivilDate, &[u8])> {
     if let Some((number, rest)) = read_digits(text, 8, 8) {
         return Some((((number / 10_000) as i32, number / 100 % 100, number % 100), rest));
     }
-    read_other_date(text)
+    read_other_date(text, order)
 }
 
 /// Dates that begin with a month or a day of a month.
-fn read_other_date(text: &[u8]) -> Option<(CivilDate, &[u8])> {
+fn read_other_date(text: &[u8], order: DateOrder) -> Option<(CivilDate, &[u8])> {
     let skipped = |rest: &'_ [u8]| rest.iter().take_while(|c| matches!(c, b' ' | b',' | b'-')).count();
     if let Some((month, rest)) = read_month(text) {
         let (day, rest) = read_digits(&rest[skipped(rest)..], 1, 2)?;
@@ -108,11 +111,15 @@ fn read_other_date(text: &[u8]) -> Option<(CivilDate, &[u8])> {
         return Some(((year as i32, month, day), rest));
     }
     let (first, rest) = read_digits(text, 1, 2)?;
-    if let Some(rest) = rest.strip_prefix(b"/") {
-        // DateStyle has the month first.
-        let (day, rest) = read_digits(rest, 1, 2)?;
-        let (year, rest) = read_digits(rest.strip_prefix(b"/")?, 4, 4)?;
-        return Some(((year as i32, first, day), rest));
+    if let [separator @ (b'/' | b'-' | b'.'), number @ ..] = rest
+        && let Some((second, rest)) = read_digits(number, 1, 2)
+    {
+        let (year, rest) = read_digits(rest.strip_prefix(&[*separator])?, 4, 4)?;
+        return match order {
+            DateOrder::Mdy => Some(((year as i32, first, second), rest)),
+            DateOrder::Dmy => Some(((year as i32, second, first), rest)),
+            DateOrder::Ymd => None,
+        };
     }
     let (month, rest) = read_month(&rest[skipped(rest)..])?;
     let (year, rest) = read_digits(&rest[skipped(rest)..], 4, 4)?;
@@ -267,11 +274,28 @@ mod tests {
             ("5 January 2024", 19727),
             ("5-Jan-2024", 19727),
             ("2024-Jan-05", 19727),
+            ("01-05-2024", 19727),
+            ("01.05.2024 12:00", 19727),
         ] {
-            assert_eq!(fast_date(text), Some(days), "{text}");
+            assert_eq!(fast_date(text, DateOrder::Mdy), Some(days), "{text}");
         }
         for text in ["2023-02-29", "2024-13-01", "10000-01-01", "2024-01-05x", "infinity", "epoch", "13/05/2024", ""] {
-            assert_eq!(fast_date(text), None, "{text}");
+            assert_eq!(fast_date(text, DateOrder::Mdy), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn dates_follow_the_order_of_their_numbers() {
+        for (text, order, days) in [
+            ("05.01.2024", DateOrder::Dmy, Some(19727)),
+            ("5/1/2024 13:00", DateOrder::Dmy, Some(19727)),
+            ("31-12-2024", DateOrder::Mdy, None),
+            ("01/05/2024", DateOrder::Ymd, None),
+            ("2024-01-05", DateOrder::Dmy, Some(19727)),
+            ("5 Jan 2024", DateOrder::Ymd, Some(19727)),
+            ("01-05.2024", DateOrder::Mdy, None),
+        ] {
+            assert_eq!(fast_date(text, order), days, "{text}");
         }
     }
 
@@ -289,10 +313,10 @@ mod tests {
             ("1970-01-01 01:00 pm", DAY_US * 13 / 24),
             ("Jan 1, 1970 01:00", DAY_US / 24),
         ] {
-            assert_eq!(fast_timestamp(text), Some(us), "{text}");
+            assert_eq!(fast_timestamp(text, DateOrder::Mdy), Some(us), "{text}");
         }
         for text in ["2024-01-01 25:00:00", "2024-01-01 10:60", "2024-01-01 xx", "2024-01-01 00:00:00.0000001"] {
-            assert_eq!(fast_timestamp(text), None, "{text}");
+            assert_eq!(fast_timestamp(text, DateOrder::Mdy), None, "{text}");
         }
     }
 
@@ -300,6 +324,7 @@ mod tests {
     fn zones_shift_timestamps() {
         let berlin: TimeZone = "Europe/Berlin".parse().unwrap();
         let hour = 3_600_000_000;
+        let around = |zone: &TimeZone| Surroundings { zone: *zone, now_us: 0, date_order: DateOrder::Mdy };
         for (text, zone, us) in [
             ("1970-01-01 00:00:00Z", &utc(), 0),
             ("1970-01-01 00:00:00", &utc(), 0),
@@ -309,8 +334,8 @@ mod tests {
             ("1970-01-01 00:00:00+01", &utc(), -hour),
             ("1970-01-01 00:00:00-01:30", &berlin, hour + hour / 2),
         ] {
-            assert_eq!(fast_timestamptz(text, zone), Some(us), "{text}");
+            assert_eq!(fast_timestamptz(text, &around(zone)), Some(us), "{text}");
         }
-        assert_eq!(fast_timestamptz("1970-01-01 00:00:00 Europe/Berlin", &utc()), None);
+        assert_eq!(fast_timestamptz("1970-01-01 00:00:00 Europe/Berlin", &around(&utc())), None);
     }
 }

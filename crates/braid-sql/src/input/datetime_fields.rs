@@ -1,8 +1,9 @@
 //! All that PostgreSQL reads as a date, a time or a timestamp.
 //!
 //! A [`Reader`] takes the fields of a text one after the other, and remembers which parts of a date it has. A text with a date and
-//! one of a time only have rules of their own where a number could be either. DateStyle is `ISO, MDY`.
+//! one of a time only have rules of their own where a number could be either.
 
+use crate::formats::DateOrder;
 use crate::input::time_zones::TimeZone;
 
 use super::datetime_numbers::{
@@ -20,6 +21,8 @@ pub struct Surroundings {
     pub zone: TimeZone,
     /// When the transaction began: `now`.
     pub now_us: i64,
+    /// The order of the numbers of a date.
+    pub date_order: DateOrder,
 }
 
 impl Surroundings {
@@ -99,7 +102,7 @@ impl<'a> Reader<'a> {
         Self {
             around,
             is_time_only,
-            clock: Clock::default(),
+            clock: Clock { order: around.date_order, ..Clock::default() },
             seen: 0,
             label: None,
             has_month_name: false,

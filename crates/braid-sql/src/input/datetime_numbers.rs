@@ -1,6 +1,9 @@
 //! The numbers of dates and times: which field a number is, by its length, its place and what came before it.
 //!
-//! The rules are those of PostgreSQL's documentation, appendix B.1, with month, day and year in this order (DateStyle `ISO, MDY`).
+//! The rules are those of PostgreSQL's documentation, appendix B.1. A date begins with a year of three digits or more, or has its numbers in the
+//! session's order.
+
+use crate::formats::DateOrder;
 
 use super::datetime_words::{Unreadable, Word, word};
 use crate::values::calendar::{DAY_US, HOUR_US, MINUTE_US, SECOND_US, civil_of_days, days_of_civil, days_of_month};
@@ -53,6 +56,8 @@ pub struct Clock {
     pub fraction_us: i64,
     /// The year has two digits or one.
     pub is_short_year: bool,
+    /// The order of its numbers, where none of them tells what it is.
+    pub order: DateOrder,
 }
 
 impl Clock {
@@ -121,10 +126,12 @@ impl Clock {
             return Ok(DAY_OF_YEAR | MONTH | DAY);
         }
         let is_long = text.len() >= 3;
+        let is_year = is_long || self.order == DateOrder::Ymd;
         let mask = match seen & DATE {
-            0 if is_long => YEAR,
+            0 if is_year => YEAR,
+            0 if self.order == DateOrder::Dmy => DAY,
             0 | YEAR | DAY => MONTH,
-            MONTH if has_month_name && is_long => YEAR,
+            MONTH if has_month_name && is_year => YEAR,
             MONTH => DAY,
             YEAR_MONTH if has_month_name && is_long && self.is_short_year => {
                 // The first number was the day, not the year.

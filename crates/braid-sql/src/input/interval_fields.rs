@@ -14,15 +14,17 @@
 use super::datetime_numbers::{fraction, leading_big_int, leading_int, read_time_parts};
 use super::datetime_values::unreadable;
 use super::datetime_words::{Field, FieldKind, Unreadable, cut};
+use crate::formats::IntervalStyle;
 use crate::types::interval_modifier::{DAY, HOUR, IntervalModifier, MINUTE, MONTH, SECOND, YEAR};
 use crate::values::Interval;
 use crate::values::calendar::{DAY_US, HOUR_US, MINUTE_US, SECOND_US};
 use crate::{SqlError, SqlState};
 
-/// An interval. The modifier says what a number without a unit counts; it is not applied.
-pub fn interval_of_text(text: &str, modifier: i32) -> Result<Interval, SqlError> {
+/// An interval. The modifier says what a number without a unit counts; it is not applied. In the standard's style a sign before the first field
+/// is that of all fields, unless another one has a sign.
+pub fn interval_of_text(text: &str, modifier: i32, style: IntervalStyle) -> Result<Interval, SqlError> {
     let fields = IntervalModifier::of(modifier).fields;
-    let read = cut(text).and_then(|cut| read_fields(&cut, fields));
+    let read = cut(text).and_then(|cut| read_fields(&cut, fields, style));
     let parts = match read {
         Err(Unreadable::Format) => read_iso(text),
         other => other,
@@ -112,7 +114,7 @@ struct Number {
 }
 
 /// Reads fields from right to left.
-fn read_fields(fields: &[Field], modifier_fields: i32) -> Result<Parts, Unreadable> {
+fn read_fields(fields: &[Field], modifier_fields: i32, style: IntervalStyle) -> Result<Parts, Unreadable> {
     let mut parts = Parts::default();
     let mut unit = None;
     let mut seen = 0;
@@ -158,7 +160,16 @@ fn read_fields(fields: &[Field], modifier_fields: i32) -> Result<Parts, Unreadab
     if seen == 0 {
         return Err(Unreadable::Format);
     }
+    if style == IntervalStyle::SqlStandard && has_sign_of_all(fields) {
+        parts = parts.all_negative();
+    }
     if is_ago { parts.negated().ok_or(Unreadable::OutOfRange) } else { Ok(parts) }
+}
+
+/// Whether the first field has a minus, and no other field a sign.
+fn has_sign_of_all(fields: &[Field]) -> bool {
+    let is_signed = |field: &Field| field.text.starts_with(['-', '+']);
+    fields.first().is_some_and(|first| first.text.starts_with('-')) && !fields[1..].iter().any(is_signed)
 }
 
 /// A number; `years-months` counts months.
@@ -253,6 +264,14 @@ impl Parts {
         let rest = minutes * MINUTE_US + seconds * SECOND_US + fraction_us;
         self.us = us.and_then(|us| us.checked_add(rest)).ok_or(Unreadable::OutOfRange)?;
         Ok(())
+    }
+
+    fn all_negative(self) -> Self {
+        let Self { years, months, days, us } = self;
+        // The least number has no positive counterpart.
+        let negative = |number: i32| if number > 0 { -number } else { number };
+        let us = if us > 0 { -us } else { us };
+        Self { years: negative(years), months: negative(months), days: negative(days), us }
     }
 
     fn negated(self) -> Option<Self> {

@@ -1,7 +1,7 @@
 //! Dates, times and intervals as text over their whole range: DateStyle `ISO`, IntervalStyle `postgres`.
 //!
 //! [`datetime`](super::datetime) writes columns; this module writes the infinities, years of five digits and more, and times with
-//! zones as well.
+//! zones as well. [`datetime_styles`](super::datetime_styles) and [`interval_styles`](super::interval_styles) have the other styles.
 
 use std::fmt::Write;
 
@@ -51,7 +51,7 @@ pub fn iso_timestamptz_text(us: i64, offset_s: i32) -> String {
     infinity_text(us).unwrap_or_else(|| written_local(local_us, 'T', &offset))
 }
 
-fn infinity_text(us: i64) -> Option<String> {
+pub(super) fn infinity_text(us: i64) -> Option<String> {
     match us {
         i64::MAX => Some("infinity".to_owned()),
         i64::MIN => Some("-infinity".to_owned()),
@@ -137,17 +137,18 @@ pub fn interval_text(interval: Interval) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::formats::DateOrder;
     use crate::input::datetime::{fast_date, fast_timestamp};
 
     #[test]
     fn what_is_written_reads_back() {
         for days in (-719_162..2_932_896).step_by(97) {
             let text = date_text(days);
-            assert_eq!(fast_date(&text), Some(days), "{text}");
+            assert_eq!(fast_date(&text, DateOrder::Dmy), Some(days), "{text}");
         }
         for us in [0, 1, -1, 86_399_999_999, 1_709_212_455_123_456, -62_135_596_800_000_000] {
             let text = timestamp_text(us);
-            assert_eq!(fast_timestamp(&text), Some(us), "{text}");
+            assert_eq!(fast_timestamp(&text, DateOrder::Ymd), Some(us), "{text}");
         }
     }
 

@@ -1,4 +1,4 @@
-//! Floats in messages, as C's `%g` prints them: six digits that count.
+//! Floats as C's `%g` prints them: in messages with six digits that count.
 
 /// A float as `%g`, with zeros before it up to a width.
 pub fn general(value: f64, width: usize) -> String {
@@ -8,18 +8,23 @@ pub fn general(value: f64, width: usize) -> String {
     if value.is_infinite() {
         return format!("{:>width$}", if value > 0.0 { "Infinity" } else { "-Infinity" });
     }
-    let scientific = format!("{value:.5e}");
-    let (digits, exponent) = scientific.split_once('e').expect("an exponent is printed");
-    let exponent: i32 = exponent.parse().expect("it is a small number");
-    let text = if (-4..6).contains(&exponent) {
-        without_zeros(&format!("{value:.*}", (5 - exponent) as usize))
-    } else {
-        let sign = if exponent < 0 { '-' } else { '+' };
-        format!("{}e{sign}{:02}", without_zeros(digits), exponent.abs())
-    };
+    let text = general_digits(value, 6);
     match text.strip_prefix('-') {
         Some(digits) => format!("-{digits:0>0$}", width.saturating_sub(1)),
         None => format!("{text:0>width$}"),
+    }
+}
+
+/// A finite float as `%.*g` with so many digits that count, at least one.
+pub fn general_digits(value: f64, digits: i32) -> String {
+    let scientific = format!("{value:.*e}", (digits - 1) as usize);
+    let (mantissa, exponent) = scientific.split_once('e').expect("an exponent is printed");
+    let exponent: i32 = exponent.parse().expect("it is a small number");
+    if (-4..digits).contains(&exponent) {
+        without_zeros(&format!("{value:.*}", (digits - 1 - exponent) as usize))
+    } else {
+        let sign = if exponent < 0 { '-' } else { '+' };
+        format!("{}e{sign}{:02}", without_zeros(mantissa), exponent.abs())
     }
 }
 

@@ -14,13 +14,18 @@
 //! | [`json`] | JSON |
 //! | [`json_path`] | jsonpath |
 //! | [`datetime_text`] | dates, times and timestamps over their whole range, with infinities |
+//! | [`datetime_styles`], [`interval_styles`] | the other styles of dates, timestamps and intervals |
+//! | [`bytes`] | bytea |
 
 pub mod binary;
+pub mod bytes;
 pub mod datetime;
+pub mod datetime_styles;
 pub mod datetime_text;
 pub mod enums;
 pub mod float_digits;
 pub mod float_text;
+pub mod interval_styles;
 pub mod json;
 pub mod json_path;
 pub mod numbers;

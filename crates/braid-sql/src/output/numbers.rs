@@ -3,6 +3,8 @@
 use std::fmt::Write;
 
 use super::float_digits;
+use super::float_text::general_digits;
+use crate::formats::FloatDigits;
 
 /// Decimal exponents from which on PostgreSQL writes a double in scientific form: its guaranteed digits (DBL_DIG).
 const DOUBLE_DIGITS: i32 = 15;
@@ -20,6 +22,28 @@ pub fn write_double(value: f64, out: &mut String) {
     } else {
         write_not_finite(value, out);
     }
+}
+
+/// A double with the digits that a session asks for.
+pub fn write_double_with(value: f64, digits: FloatDigits, out: &mut String) {
+    match digits {
+        FloatDigits::Rounded(extra) if value.is_finite() => write_rounded(value, DOUBLE_DIGITS, extra, out),
+        _ => write_double(value, out),
+    }
+}
+
+/// The same of a real.
+pub fn write_real_with(value: f32, digits: FloatDigits, out: &mut String) {
+    match digits {
+        FloatDigits::Rounded(extra) if value.is_finite() => write_rounded(value.into(), REAL_DIGITS, extra, out),
+        _ => write_real(value, out),
+    }
+}
+
+/// As C's `%.*g` prints it, with at least one digit.
+fn write_rounded(value: f64, guaranteed: i32, extra: i8, out: &mut String) {
+    let digits = (guaranteed + i32::from(extra)).max(1);
+    out.push_str(&general_digits(value, digits));
 }
 
 /// The same of a real.

@@ -4,6 +4,7 @@
 
 use std::path::PathBuf;
 
+use braid_sql::Formats;
 use braid_sql::binder::Statement;
 use braid_sql::functions::SessionFacts;
 use braid_sql::input::time_zones::TimeZone;
@@ -27,6 +28,10 @@ struct ZonedSession(TimeZone);
 impl SessionFacts for ZonedSession {
     fn zone(&self) -> TimeZone {
         self.0
+    }
+
+    fn formats(&self) -> Formats {
+        Formats::default()
     }
 
     fn zone_name(&self) -> String {

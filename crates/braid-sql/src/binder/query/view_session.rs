@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use braid_base::{DomainType, DomainTypeId};
 
+use crate::formats::Formats;
 use crate::functions::advisory::AdvisoryLocks;
 use crate::functions::backends::Backends;
 use crate::functions::numbers::random::SessionRandom;
@@ -36,6 +37,11 @@ impl SessionFacts for ViewSession<'_> {
 
     fn zone_name(&self) -> String {
         self.origin.zone_name.clone()
+    }
+
+    /// The text of a view is kept so that it reads in these.
+    fn formats(&self) -> Formats {
+        Formats::default()
     }
 
     fn transaction_us(&self) -> i64 {

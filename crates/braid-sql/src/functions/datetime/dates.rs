@@ -4,13 +4,13 @@ use super::limits::{checked_date, is_finite_date, midnight_us, overflow, surroun
 use super::timestamps::{minus_interval, plus_interval};
 use crate::functions::{Call, Implementations};
 use crate::input::datetime_values::date_of_text;
-use crate::output::datetime_text::date_text;
+use crate::output::datetime_styles::styled_date;
 use crate::{SqlError, Value};
 
 /// The table of this family.
 pub const FUNCTIONS: Implementations = &[
     ("date_in", |arguments, call| date_of_text(arguments[0].as_text(), &surroundings(call)).map(Value::Date)),
-    ("date_out", |arguments, _| Ok(Value::text(date_text(arguments[0].as_date())))),
+    ("date_out", |arguments, call| Ok(Value::text(styled_date(arguments[0].as_date(), &call.session.formats())))),
     ("date_eq", |arguments, _| Ok(Value::Bool(arguments[0].as_date() == arguments[1].as_date()))),
     ("date_ne", |arguments, _| Ok(Value::Bool(arguments[0].as_date() != arguments[1].as_date()))),
     ("date_lt", |arguments, _| Ok(Value::Bool(arguments[0].as_date() < arguments[1].as_date()))),

@@ -6,7 +6,7 @@ use super::limits::interval_overflow;
 use super::times::input_modifier;
 use crate::functions::{Call, Implementations};
 use crate::input::interval_fields::interval_of_text;
-use crate::output::datetime_text::interval_text;
+use crate::output::interval_styles::styled_interval;
 use crate::types::interval_modifier::IntervalModifier;
 use crate::values::Interval;
 use crate::{SqlError, Value};
@@ -14,7 +14,9 @@ use crate::{SqlError, Value};
 /// The table of this family.
 pub const FUNCTIONS: Implementations = &[
     ("interval_in", interval_in),
-    ("interval_out", |arguments, _| Ok(Value::text(interval_text(arguments[0].as_interval())))),
+    ("interval_out", |arguments, call| {
+        Ok(Value::text(styled_interval(arguments[0].as_interval(), call.session.formats().interval_style)))
+    }),
     ("interval_scale", |arguments, _| {
         with_modifier(arguments[0].as_interval(), arguments[1].as_int4()).map(Value::Interval)
     }),
@@ -39,9 +41,9 @@ pub const FUNCTIONS: Implementations = &[
     }),
 ];
 
-fn interval_in(arguments: &[Value], _: &Call<'_>) -> Result<Value, SqlError> {
+fn interval_in(arguments: &[Value], call: &Call<'_>) -> Result<Value, SqlError> {
     let modifier = input_modifier(arguments);
-    let interval = interval_of_text(arguments[0].as_text(), modifier)?;
+    let interval = interval_of_text(arguments[0].as_text(), modifier, call.session.formats().interval_style)?;
     with_modifier(interval, modifier).map(Value::Interval)
 }
 

@@ -70,7 +70,11 @@ pub fn midnight_us(days: i32) -> Result<i64, SqlError> {
 
 /// What text needs to know of the session.
 pub fn surroundings(call: &Call<'_>) -> Surroundings {
-    Surroundings { zone: call.session.zone(), now_us: call.session.transaction_us() }
+    Surroundings {
+        zone: call.session.zone(),
+        now_us: call.session.transaction_us(),
+        date_order: call.session.formats().date_order,
+    }
 }
 
 /// What clocks of the session show at an instant. It may be a little out of the range of timestamps.

@@ -4,7 +4,7 @@ use super::limits::{checked_timestamp, is_finite};
 use super::times::timetz_of;
 use crate::functions::{Call, Implementations};
 use crate::input::time_zones::{Zone, zone_meant_by};
-use crate::output::datetime_text::interval_text;
+use crate::output::interval_styles::styled_interval;
 use crate::values::Interval;
 use crate::values::calendar::{DAY_US, SECOND_US};
 use crate::{SqlError, SqlState, Value};
@@ -15,26 +15,27 @@ pub const FUNCTIONS: Implementations = &[
         let zone = zone_meant_by(arguments[0].as_text());
         to_instant(arguments[1].as_timestamp(), |local_us| Ok(zone?.offset_of_local(local_us)))
     }),
-    ("timestamp_izone", |arguments, _| {
+    ("timestamp_izone", |arguments, call| {
         let zone = arguments[0].as_interval();
-        to_instant(arguments[1].as_timestamp(), |_| interval_offset_s(zone))
+        to_instant(arguments[1].as_timestamp(), |_| interval_offset_s(zone, call))
     }),
     ("timestamptz_zone", |arguments, _| {
         let zone = zone_meant_by(arguments[0].as_text());
         to_local(arguments[1].as_timestamptz(), |us| Ok(zone?.offset_at(us)))
     }),
-    ("timestamptz_izone", |arguments, _| {
+    ("timestamptz_izone", |arguments, call| {
         let zone = arguments[0].as_interval();
-        to_local(arguments[1].as_timestamptz(), |_| interval_offset_s(zone))
+        to_local(arguments[1].as_timestamptz(), |_| interval_offset_s(zone, call))
     }),
     ("timetz_zone", timetz_zone),
-    ("timetz_izone", |arguments, _| Ok(moved(&arguments[1], interval_offset_s(arguments[0].as_interval())?))),
+    ("timetz_izone", |arguments, call| Ok(moved(&arguments[1], interval_offset_s(arguments[0].as_interval(), call)?))),
 ];
 
 /// Seconds east of UTC that an interval means.
-fn interval_offset_s(zone: Interval) -> Result<i32, SqlError> {
+fn interval_offset_s(zone: Interval, call: &Call<'_>) -> Result<i32, SqlError> {
     if zone.months != 0 || zone.days != 0 {
-        let message = format!("interval time zone \"{}\" must not include months or days", interval_text(zone));
+        let shown = styled_interval(zone, call.session.formats().interval_style);
+        let message = format!("interval time zone \"{shown}\" must not include months or days");
         return Err(SqlError::new(SqlState::InvalidParameterValue, message));
     }
     // PostgreSQL keeps an offset in 32 bits as well.

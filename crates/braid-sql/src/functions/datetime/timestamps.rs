@@ -13,8 +13,7 @@ use super::times::input_modifier;
 use crate::functions::datetime::interval_scaling::justified_hours;
 use crate::functions::{Call, Implementations};
 use crate::input::datetime_values::{timestamp_of_text, timestamptz_of_text};
-use crate::input::time_zones::zone_offset_s;
-use crate::output::datetime_text::{timestamp_text, timestamptz_text};
+use crate::output::datetime_styles::{styled_timestamp, styled_timestamptz};
 use crate::types::interval_modifier::second_digits;
 use crate::values::Interval;
 use crate::values::calendar::{DAY_US, DAYS_MIN, civil_of_days, days_of_civil, days_of_month};
@@ -23,7 +22,9 @@ use crate::{SqlError, SqlState, Value};
 /// The table of this family.
 pub const FUNCTIONS: Implementations = &[
     ("timestamp_in", timestamp_in),
-    ("timestamp_out", |arguments, _| Ok(Value::text(timestamp_text(arguments[0].as_timestamp())))),
+    ("timestamp_out", |arguments, call| {
+        Ok(Value::text(styled_timestamp(arguments[0].as_timestamp(), &call.session.formats())))
+    }),
     ("timestamptz_in", timestamptz_in),
     ("timestamptz_out", timestamptz_out),
     ("timestamp_eq", |arguments, _| Ok(Value::Bool(us_of(&arguments[0]) == us_of(&arguments[1])))),
@@ -92,7 +93,7 @@ fn timestamptz_in(arguments: &[Value], call: &Call<'_>) -> Result<Value, SqlErro
 
 fn timestamptz_out(arguments: &[Value], call: &Call<'_>) -> Result<Value, SqlError> {
     let us = arguments[0].as_timestamptz();
-    Ok(Value::text(timestamptz_text(us, zone_offset_s(us, &call.session.zone()))))
+    Ok(Value::text(styled_timestamptz(us, &call.session.zone(), &call.session.formats())))
 }
 
 /// The time between two timestamps in days of 24 hours and the rest.

@@ -8,7 +8,7 @@ use super::integers::out_of_range;
 use super::numerics::invalid_buckets;
 use crate::functions::{Call, Implementations};
 use crate::input::numbers::{read_double, read_real};
-use crate::output::numbers::{write_double, write_real};
+use crate::output::numbers::{write_double_with, write_real_with};
 use crate::values::numeric::division_by_zero;
 use crate::values::numeric::powers::{
     complex_power, logarithm_of_negative, logarithm_of_zero, root_of_negative, zero_to_negative_power,
@@ -121,8 +121,10 @@ macro_rules! of_double {
 pub const FUNCTIONS: Implementations = &[
     ("float4in", |a, _| read_real(a[0].as_text()).map(Value::Float4)),
     ("float8in", |a, _| read_double(a[0].as_text()).map(Value::Float8)),
-    ("float4out", |a, _| Ok(written(|text| write_real(a[0].as_float4(), text)))),
-    ("float8out", |a, _| Ok(written(|text| write_double(a[0].as_float8(), text)))),
+    ("float4out", |a, call| Ok(written(|text| write_real_with(a[0].as_float4(), call.session.formats().floats, text)))),
+    ("float8out", |a, call| {
+        Ok(written(|text| write_double_with(a[0].as_float8(), call.session.formats().floats, text)))
+    }),
     ("float4up", |a, _| Ok(a[0].clone())),
     ("float8up", |a, _| Ok(a[0].clone())),
     ("float4um", |a, _| Ok(Value::Float4(-a[0].as_float4()))),

@@ -1,7 +1,6 @@
 //! `bytea`: input, output, comparisons, parts, bits, and digests.
 
 use std::cmp::Ordering;
-use std::fmt::Write;
 
 use md5::Md5;
 use sha2::{Digest, Sha224, Sha256, Sha384, Sha512};
@@ -12,12 +11,17 @@ use super::substrings::{overlay_places, part_places};
 use crate::functions::Call;
 use crate::functions::Implementations;
 use crate::input::bytes::parse_bytea;
+use crate::output::bytes::{write_bytea, write_hexadecimal};
 use crate::{SqlError, SqlState, Value};
 
 /// Functions of byte strings.
 pub const FUNCTIONS: Implementations = &[
     ("byteain", |args, _| Ok(bytea(parse_bytea(args[0].as_text())?))),
-    ("byteaout", |args, _| Ok(Value::text(format!("\\x{}", hexadecimal(args[0].as_bytea()))))),
+    ("byteaout", |args, call| {
+        let mut text = String::new();
+        write_bytea(args[0].as_bytea(), call.session.formats().bytea, &mut text);
+        Ok(Value::text(text))
+    }),
     ("byteaeq", |args, _| compare(args, Ordering::is_eq)),
     ("byteane", |args, _| compare(args, Ordering::is_ne)),
     ("bytealt", |args, _| compare(args, Ordering::is_lt)),
@@ -55,10 +59,8 @@ pub(super) fn bytea(bytes: impl AsRef<[u8]>) -> Value {
 
 /// Two digits for each byte.
 pub(super) fn hexadecimal(bytes: &[u8]) -> String {
-    let mut out = String::with_capacity(bytes.len() * 2);
-    for byte in bytes {
-        write!(out, "{byte:02x}").expect("a String takes everything");
-    }
+    let mut out = String::new();
+    write_hexadecimal(bytes, &mut out);
     out
 }
 
