@@ -144,9 +144,10 @@ mod templates;
 mod views;
 
 pub use braid_catalog::Encryption;
+pub use braid_sql::encodings::{Encoding, StreamDecoder};
 pub use braid_sql::input::time_zones::{TimeZone, zone_offset_s};
 pub use braid_sql::output::float_digits;
-pub use braid_sql::{Formats, SqlState};
+pub use braid_sql::{Formats, SqlError as EncodingError, SqlState};
 pub use config::Config;
 pub use database::Database;
 pub use deep_stack::RUNTIME_STACK_BYTES;

@@ -15,6 +15,7 @@ use std::time::Duration;
 
 use braid_catalog::Encryption;
 use braid_sql::Formats;
+use braid_sql::encodings::Encoding;
 use braid_storage::TableDef;
 use futures::future::BoxFuture;
 use sqlparser::ast;
@@ -508,6 +509,11 @@ impl Session {
     /// For an unknown setting (42704), and a value that it does not take.
     pub fn begin_with_setting(&self, name: &str, value: &str) -> Result<(), EngineError> {
         self.context.begin_with_setting(name, value, SettingSource::Client)
+    }
+
+    /// The encoding of what its client sends and is sent.
+    pub fn client_encoding(&self) -> Encoding {
+        self.context.settings().client_encoding()
     }
 
     /// The state of its settings, which changes whenever a setting does.

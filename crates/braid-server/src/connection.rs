@@ -121,7 +121,7 @@ impl Connection {
             let answered = match received {
                 Ok(Received::End) => return,
                 // Boxed, so that an idle connection does not hold the state of the largest statement.
-                Ok(Received::Frame(kind, body)) => match decode(kind, body) {
+                Ok(Received::Frame(kind, body)) => match decode(kind, body, self.wire.encoding) {
                     Ok(FrontendMessage::Terminate) => return,
                     Ok(message) => Box::pin(self.answer(message)).await,
                     Err(report) if kind == b'Q' => self.fail(report.into(), None, Recovery::Ready).await,
@@ -291,6 +291,7 @@ impl Connection {
     /// Sends CommandComplete, and applies the statement's effects on the connection.
     pub fn put_complete(&mut self, statement: &Statement, tag: String) {
         self.put_notices();
+        self.wire.encoding = self.session.client_encoding();
         if statement.kind().ends_transaction() {
             let is_committed = tag == "COMMIT";
             self.names.end_transaction(if is_committed {
@@ -319,6 +320,7 @@ impl Connection {
             return;
         }
         self.reported_stamp = stamp;
+        self.wire.encoding = self.session.client_encoding();
         let settings = self.session.reported_settings();
         for (name, value) in &settings {
             if !self.reported_settings.iter().any(|known| known == &(*name, value.clone())) {

@@ -1,6 +1,8 @@
-//! COPY over the wire: data from the client, data to the client.
+//! COPY over the wire: data from the client, data to the client, in the client's encoding.
 
-use braid_engine::{CopyIn, CopyOut};
+use std::borrow::Cow;
+
+use braid_engine::{CopyIn, CopyOut, Encoding, StreamDecoder};
 use pgwire::messages::PgWireBackendMessage;
 use pgwire::messages::copy::{CopyDone, CopyInResponse, CopyOutResponse};
 
@@ -18,13 +20,23 @@ fn formats(column_count: usize, is_binary: bool) -> Result<(i8, i16, Vec<i16>), 
 /// the load is dropped without a commit.
 pub(crate) async fn copy_in(running: &mut Running<'_>, mut copy: CopyIn) -> Result<String, Failure> {
     let (format, count, column_formats) = formats(copy.column_count(), copy.is_binary())?;
+    let encoding = running.wire.encoding;
+    check_format(copy.is_binary(), encoding)?;
+    let mut decoder = StreamDecoder::of(encoding);
     let response = CopyInResponse::new(format, count, column_formats);
     running.wire.put(&PgWireBackendMessage::CopyInResponse(response));
     running.flush().await?;
     loop {
         match running.receive().await? {
-            FrontendMessage::CopyData(bytes) => running.wait(copy.data(bytes)).await??,
+            FrontendMessage::CopyData(bytes) => {
+                let decoded = match decoder.next(&bytes)? {
+                    Cow::Borrowed(_) => None,
+                    Cow::Owned(decoded) => Some(decoded.into()),
+                };
+                running.wait(copy.data(decoded.unwrap_or(bytes))).await??;
+            }
             FrontendMessage::CopyDone => {
+                decoder.finish()?;
                 let rows = running.wait(copy.finish()).await??;
                 return Ok(format!("COPY {rows}"));
             }
@@ -43,11 +55,20 @@ pub(crate) async fn copy_in(running: &mut Running<'_>, mut copy: CopyIn) -> Resu
 /// psycopg does, and PostgreSQL sends it so. Answers the command tag.
 pub(crate) async fn copy_out(running: &mut Running<'_>, mut copy: CopyOut) -> Result<String, Failure> {
     let (format, count, column_formats) = formats(copy.column_count(), copy.is_binary())?;
+    let encoding = running.wire.encoding;
+    check_format(copy.is_binary(), encoding)?;
     let response = CopyOutResponse::new(format, count, column_formats);
     running.wire.put(&PgWireBackendMessage::CopyOutResponse(response));
     while let Some(records) = running.wait_for_rows(copy.next()).await? {
         for record in records?.iter() {
-            put_copy_data(running.wire.output(), record)?;
+            match encoding.is_unconverted() {
+                true => put_copy_data(running.wire.output(), record)?,
+                false => {
+                    let text = std::str::from_utf8(record)
+                        .map_err(|_| ErrorReport::error("XX000", "a COPY row is no text"))?;
+                    put_copy_data(running.wire.output(), &encoding.encode(text)?)?;
+                }
+            }
             if running.wire.is_full() {
                 running.flush().await?;
             }
@@ -55,6 +76,15 @@ pub(crate) async fn copy_out(running: &mut Running<'_>, mut copy: CopyOut) -> Re
     }
     running.wire.put(&PgWireBackendMessage::CopyDone(CopyDone::new()));
     Ok(format!("COPY {}", copy.row_count()))
+}
+
+/// Refuses binary rows with texts in another encoding.
+fn check_format(is_binary: bool, encoding: Encoding) -> Result<(), ErrorReport> {
+    if !is_binary || encoding.is_unconverted() {
+        return Ok(());
+    }
+    let message = format!("COPY in binary format is not supported with client_encoding {}", encoding.name());
+    Err(ErrorReport::error("0A000", message).with_hint("SET client_encoding = 'UTF8', or copy text."))
 }
 
 /// CopyData: `d`, the length that counts itself, bytes.

@@ -153,7 +153,7 @@ impl Connection {
             _ => portal.prepared.description(formats)?,
         };
         if let (Some(Call::Simple), Some(description)) = (&call, description) {
-            self.wire.put(&PgWireBackendMessage::RowDescription(description));
+            self.wire.put_translated(&PgWireBackendMessage::RowDescription(description))?;
         }
         match state {
             PortalState::Scrolled(mut rows) => {

@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::io;
 
-use braid_engine::{EngineError, ErrorObject, Notice, NoticeSeverity};
+use braid_engine::{EncodingError, EngineError, ErrorObject, Notice, NoticeSeverity};
 use pgwire::error::ErrorInfo;
 use pgwire::messages::PgWireBackendMessage;
 use pgwire::messages::response::{ErrorResponse, NoticeResponse};
@@ -157,6 +157,12 @@ impl From<EngineError> for ErrorReport {
             position: error.position(),
             object: error.object().clone(),
         }))
+    }
+}
+
+impl From<EncodingError> for ErrorReport {
+    fn from(error: EncodingError) -> Self {
+        EngineError::from(error).into()
     }
 }
 

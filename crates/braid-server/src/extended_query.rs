@@ -5,12 +5,13 @@
 
 use std::sync::Arc;
 
-use braid_engine::{MessageScope, Outcome, ParameterType, ParameterValue, SentValue, Session, Statement};
+use braid_engine::{Encoding, MessageScope, Outcome, ParameterType, ParameterValue, SentValue, Session, Statement};
 use pgwire::messages::PgWireBackendMessage;
 use pgwire::messages::data::{NoData, ParameterDescription};
 use pgwire::messages::extendedquery::{BindComplete, CloseComplete, ParseComplete, PortalSuspended};
 use pgwire::messages::response::{CommandComplete, EmptyQueryResponse};
 
+use crate::client_text::received;
 use crate::connection::{Connection, Reply};
 use crate::copy;
 use crate::cursor::Call;
@@ -70,7 +71,7 @@ impl Connection {
         if let Some(named) = &prepared.named {
             named.count_execution();
         }
-        let parameters = bound_parameters(&self.session, &prepared, bind)?;
+        let parameters = bound_parameters(&self.session, &prepared, bind, self.wire.encoding)?;
         if let Some(schema) = &prepared.schema {
             encoder(schema, &bind.result_formats)?;
         }
@@ -92,10 +93,10 @@ impl Connection {
             }
             Target::Portal(name) => self.names.portal(name)?.description()?,
         };
-        self.wire.put(&match description {
+        self.wire.put_translated(&match description {
             Some(description) => PgWireBackendMessage::RowDescription(description),
             None => PgWireBackendMessage::NoData(NoData::new()),
-        });
+        })?;
         Ok(Reply::WhenAsked)
     }
 
@@ -223,6 +224,7 @@ fn bound_parameters(
     session: &Session,
     prepared: &PreparedStatement,
     bind: &Bind,
+    encoding: Encoding,
 ) -> Result<Vec<ParameterValue>, ErrorReport> {
     let expected = prepared.parameter_oids.len();
     let (formats, values) = (&bind.parameter_formats, &bind.parameters);
@@ -239,13 +241,15 @@ fn bound_parameters(
         return Err(ErrorReport::protocol_violation(message));
     }
     let decode = |at: usize| {
-        let format = Format::at(formats, at);
-        let sent = values[at].as_deref().map(|bytes| match format {
+        let (format, oid) = (Format::at(formats, at), prepared.parameter_oids[at]);
+        let context = |error: ErrorReport| error.with_context(format!("unnamed portal parameter ${}", at + 1));
+        let bytes = values[at].as_deref().map(|bytes| received(bytes, (format, oid), encoding)).transpose();
+        let bytes = bytes.map_err(context)?;
+        let sent = bytes.as_deref().map(|bytes| match format {
             Format::Text => SentValue::Text(bytes),
             Format::Binary => SentValue::Binary(bytes),
         });
-        let read = session.read_parameter(prepared.parameter_oids[at], sent);
-        read.map_err(|error| ErrorReport::from(error).with_context(format!("unnamed portal parameter ${}", at + 1)))
+        session.read_parameter(oid, sent).map_err(|error| context(error.into()))
     };
     (0..expected).map(decode).collect()
 }

@@ -7,6 +7,7 @@
 //! An unknown type or an impossible length is fatal, because the start of the next frame is unknown. A body that does not
 //! decode is an ordinary error, because the framing is intact.
 
+use braid_engine::Encoding;
 use bytes::{Buf, Bytes, BytesMut};
 
 use crate::error_report::ErrorReport;
@@ -119,9 +120,9 @@ fn frame_bytes(header: &[u8; 5]) -> Result<usize, ErrorReport> {
     Ok(length + 1)
 }
 
-/// Decodes a frame.
-pub(crate) fn decode(kind: u8, body: Bytes) -> Result<FrontendMessage, ErrorReport> {
-    let mut body = Body(body);
+/// Decodes a frame, whose texts are in the client's encoding. Those of a COPY and of parameters are decoded later.
+pub(crate) fn decode(kind: u8, body: Bytes, encoding: Encoding) -> Result<FrontendMessage, ErrorReport> {
+    let mut body = Body::new(body, encoding);
     let message = match kind {
         b'Q' => FrontendMessage::Query(body.string()?),
         b'P' => FrontendMessage::Parse(decode_parse(&mut body)?),
@@ -134,14 +135,14 @@ pub(crate) fn decode(kind: u8, body: Bytes) -> Result<FrontendMessage, ErrorRepo
         }
         b'H' => FrontendMessage::Flush,
         b'S' => FrontendMessage::Sync,
-        b'd' => return Ok(FrontendMessage::CopyData(body.0)),
+        b'd' => return Ok(FrontendMessage::CopyData(body.bytes)),
         b'c' => FrontendMessage::CopyDone,
         b'f' => FrontendMessage::CopyFail(body.string()?),
-        b'p' => return Ok(FrontendMessage::Password(body.0)),
+        b'p' => return Ok(FrontendMessage::Password(body.bytes)),
         b'F' => return Ok(FrontendMessage::FunctionCall),
         _ => FrontendMessage::Terminate,
     };
-    if body.0.is_empty() { Ok(message) } else { Err(malformed("it has bytes after its contents")) }
+    if body.bytes.is_empty() { Ok(message) } else { Err(malformed("it has bytes after its contents")) }
 }
 
 fn decode_parse(body: &mut Body) -> Result<Parse, ErrorReport> {
@@ -162,7 +163,7 @@ fn decode_bind(body: &mut Body) -> Result<Bind, ErrorReport> {
 
 /// SASLInitialResponse: the mechanism's name and the client's first message.
 pub(crate) fn decode_sasl_initial(body: Bytes) -> Result<(String, Bytes), ErrorReport> {
-    let mut body = Body(body);
+    let mut body = Body::new(body, Encoding::UTF8);
     let mechanism = body.string()?;
     Ok((mechanism, body.sized()?.unwrap_or_default()))
 }
@@ -172,26 +173,31 @@ fn malformed(what: &'static str) -> ErrorReport {
 }
 
 /// What is left of a body.
-pub(crate) struct Body(pub Bytes);
+pub(crate) struct Body {
+    bytes: Bytes,
+    encoding: Encoding,
+}
 
 impl Body {
+    /// A body with texts in an encoding.
+    pub fn new(bytes: Bytes, encoding: Encoding) -> Self {
+        Self { bytes, encoding }
+    }
+
     /// A string up to its zero byte.
     pub fn string(&mut self) -> Result<String, ErrorReport> {
-        let end = self.0.iter().position(|b| *b == 0).ok_or_else(|| malformed("a string is not terminated"))?;
-        let text = self.0.split_to(end);
-        self.0.advance(1);
-        match std::str::from_utf8(&text) {
-            Ok(text) => Ok(text.to_owned()),
-            Err(_) => Err(ErrorReport::error("22021", "invalid byte sequence for encoding \"UTF8\"")),
-        }
+        let end = self.bytes.iter().position(|b| *b == 0).ok_or_else(|| malformed("a string is not terminated"))?;
+        let text = self.bytes.split_to(end);
+        self.bytes.advance(1);
+        Ok(self.encoding.decode(&text)?.into_owned())
     }
 
     fn int2(&mut self) -> Result<i16, ErrorReport> {
-        if self.0.len() < 2 { Err(malformed("it ends inside a number")) } else { Ok(self.0.get_i16()) }
+        if self.bytes.len() < 2 { Err(malformed("it ends inside a number")) } else { Ok(self.bytes.get_i16()) }
     }
 
     fn int4(&mut self) -> Result<i32, ErrorReport> {
-        if self.0.len() < 4 { Err(malformed("it ends inside a number")) } else { Ok(self.0.get_i32()) }
+        if self.bytes.len() < 4 { Err(malformed("it ends inside a number")) } else { Ok(self.bytes.get_i32()) }
     }
 
     /// A number of elements; PostgreSQL allows 65535.
@@ -213,17 +219,17 @@ impl Body {
         match self.int4()? {
             -1 => Ok(None),
             length => match usize::try_from(length) {
-                Ok(length) if length <= self.0.len() => Ok(Some(self.0.split_to(length))),
+                Ok(length) if length <= self.bytes.len() => Ok(Some(self.bytes.split_to(length))),
                 _ => Err(malformed("a value is longer than the message")),
             },
         }
     }
 
     fn target(&mut self) -> Result<Target, ErrorReport> {
-        if self.0.is_empty() {
+        if self.bytes.is_empty() {
             return Err(malformed("the target is missing"));
         }
-        match self.0.get_u8() {
+        match self.bytes.get_u8() {
             b'S' => self.string().map(Target::Statement),
             b'P' => self.string().map(Target::Portal),
             _ => Err(malformed("the target is neither a statement nor a portal")),

@@ -16,7 +16,7 @@ fn frame(kind: u8, body: &[u8]) -> BytesMut {
 
 fn message(kind: u8, body: &[u8]) -> Result<FrontendMessage, ErrorReport> {
     let (kind, body) = take_frame(&mut frame(kind, body))?.expect("the frame is whole");
-    decode(kind, body)
+    decode(kind, body, Encoding::UTF8)
 }
 
 #[test]

@@ -24,6 +24,7 @@
 //! | [`cancel_registry`] | the secret keys of connections and the statements that they cancel |
 //! | [`wire`], [`frontend_message`] | buffers and frames; decoding with every length checked |
 //! | [`error_report`] | the errors and notices that a client gets |
+//! | [`client_text`] | texts of messages and rows in the client's encoding |
 //! | [`value`] | values in text and binary form, both ways |
 //!
 //! pgwire provides the messages to clients, SCRAM and the TLS stream. Braid has its own connection loop and handlers,
@@ -32,6 +33,7 @@
 pub(crate) mod admission;
 pub(crate) mod authentication;
 pub(crate) mod cancel_registry;
+pub(crate) mod client_text;
 pub(crate) mod connection;
 pub(crate) mod copy;
 pub(crate) mod cursor;

@@ -85,7 +85,9 @@ impl RowStream {
             let Some(cursor) = self.batch(running).await? else {
                 return Ok(Sent { rows, at_end: true });
             };
+            let start = running.wire.output().len();
             rows += cursor.append(running.wire.output(), rows_max - rows, OUTPUT_FULL)?;
+            running.translate_rows(start, &self.encoder)?;
             if running.wire.is_full() {
                 running.flush().await?;
             }

@@ -17,9 +17,11 @@ use futures::FutureExt;
 use tokio_util::sync::CancellationToken;
 
 use crate::cancel_registry::{Registration, RunningGuard};
+use crate::client_text::translate_rows;
 use crate::error_report::{ErrorReport, Failure};
 use crate::frontend_message::{FrontendMessage, decode};
 use crate::hidden_passwords::HiddenPasswords;
+use crate::value::row_encoder::RowEncoder;
 use crate::wire::{Received, Wire};
 
 /// Maximum time that rows stay in the output while a query computes the next ones. It is short enough for people, and long
@@ -103,6 +105,15 @@ impl<'a> Running<'a> {
         }
     }
 
+    /// Translates the rows from a place in the output on into the client's encoding.
+    pub fn translate_rows(&mut self, start: usize, encoder: &RowEncoder) -> Result<(), ErrorReport> {
+        let encoding = self.wire.encoding;
+        match encoding.is_unconverted() {
+            true => Ok(()),
+            false => translate_rows(self.wire.output(), start, &encoder.formats(), encoding),
+        }
+    }
+
     /// The client's next message, for statements with a sub-protocol.
     pub async fn receive(&mut self) -> Result<FrontendMessage, Failure> {
         let received = tokio::select! {
@@ -112,7 +123,7 @@ impl<'a> Running<'a> {
         };
         match received {
             Received::End => Err(Failure::Gone),
-            Received::Frame(kind, body) => Ok(decode(kind, body)?),
+            Received::Frame(kind, body) => Ok(decode(kind, body, self.wire.encoding)?),
         }
     }
 }

@@ -167,7 +167,9 @@ impl ScrolledRows {
             let count = piece.num_rows() as u64;
             let mut cursor = self.encoder.start(&piece)?;
             while cursor.remaining() > 0 {
+                let start = running.wire.output().len();
                 cursor.append(running.wire.output(), usize::MAX, OUTPUT_FULL)?;
+                running.translate_rows(start, &self.encoder)?;
                 if running.wire.is_full() {
                     running.flush().await?;
                 }

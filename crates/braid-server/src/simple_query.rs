@@ -59,7 +59,7 @@ impl Connection {
             Outcome::Done { tag } => tag,
             Outcome::Rows { schema, stream, tag } => {
                 let mut rows = RowStream::new(&schema, stream, None, &[], token, tag)?;
-                running.wire.put(&PgWireBackendMessage::RowDescription(rows.encoder().description()));
+                running.wire.put_translated(&PgWireBackendMessage::RowDescription(rows.encoder().description()))?;
                 let sent = rows.send(&mut running, usize::MAX).await?;
                 rows.complete_tag(sent.rows)
             }

@@ -16,6 +16,7 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
+use braid_engine::Encoding;
 use bytes::{Buf, Bytes};
 use pgwire::api::{ClientInfo, DefaultClient};
 use pgwire::messages::startup::{Authentication, NegotiateProtocolVersion, SecretKey};
@@ -163,7 +164,8 @@ fn read_startup(version: u32, body: Bytes, peer: SocketAddr, wire: &mut Wire) ->
         return Err(ErrorReport::fatal("0A000", message));
     }
     let mut parameters = BTreeMap::new();
-    let mut body = Body(body);
+    // The client says its encoding in here.
+    let mut body = Body::new(body, Encoding::UTF8);
     loop {
         let name = body.string().map_err(fatal)?;
         if name.is_empty() {
@@ -260,7 +262,7 @@ async fn password_message(wire: &mut Wire) -> Result<Bytes, Option<ErrorReport>>
     // A message of another type, or one longer than a proof, ends the authentication.
     match wire.receive_bounded(SMALL_MESSAGE_BYTES_MAX).await.map_err(Some)? {
         Received::End => Err(None),
-        Received::Frame(kind, body) => match decode(kind, body).map_err(Some)? {
+        Received::Frame(kind, body) => match decode(kind, body, Encoding::UTF8).map_err(Some)? {
             FrontendMessage::Password(body) => Ok(body),
             FrontendMessage::Terminate => Err(None),
             _ => Err(Some(ErrorReport::fatal("08P01", "expected SASL response"))),

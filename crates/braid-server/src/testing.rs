@@ -1,10 +1,11 @@
 //! What the fuzz target of the wire protocol calls: everything that reads bytes from clients, whole and in pieces.
 
+use braid_engine::Encoding;
 use bytes::{Bytes, BytesMut};
 
 use crate::frontend_message::{FrontendMessage, decode, decode_sasl_initial, missing_bytes, take_frame};
 
-/// Longest error text that is expected: none repeats what was sent.
+/// Longest error text that is expected: none repeats more than a few bytes of what was sent.
 const ERROR_BYTES_MAX: usize = 200;
 
 /// Reads `data` as a client's messages, panicking where that is not total: messages are the same in whatever pieces they
@@ -27,7 +28,7 @@ fn messages<'a>(pieces: impl Iterator<Item = &'a [u8]>) -> Vec<Result<FrontendMe
             match take_frame(&mut input) {
                 Ok(Some((kind, body))) => {
                     assert_eq!(body.len() + 5, before - input.len(), "a frame is what was taken");
-                    found.push(decode(kind, body).map_err(|error| sentence(&error.message)));
+                    found.push(decode(kind, body, Encoding::UTF8).map_err(|error| sentence(&error.message)));
                 }
                 Ok(None) => {
                     assert!(missing_bytes(&input) > 0 && input.len() == before, "a part of a frame waits for the rest");

@@ -8,6 +8,7 @@
 //! statement stops. Bytes that the client sends meanwhile stay in `input`, up to [`READ_AHEAD_BYTES_MAX`]. Beyond that
 //! limit the server reads nothing until the statement ends (back-pressure), and notices a lost client when a write fails.
 
+use std::borrow::Cow;
 use std::future::poll_fn;
 use std::io;
 use std::pin::{Pin, pin};
@@ -15,12 +16,13 @@ use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use braid_base::ByteSize;
-use braid_engine::Encryption;
+use braid_engine::{Encoding, Encryption};
 use bytes::{Bytes, BytesMut};
 use pgwire::messages::PgWireBackendMessage;
 use pgwire::tokio::server::MaybeTls;
 use tokio::io::{AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
+use crate::client_text::translated;
 use crate::error_report::ErrorReport;
 use crate::frontend_message::{LARGE_MESSAGE_BYTES_MAX, missing_bytes, take_frame};
 
@@ -68,6 +70,8 @@ pub(crate) struct Wire {
     sent: usize,
     ended: bool,
     client_wait: Duration,
+    /// The encoding of the client's texts.
+    pub encoding: Encoding,
 }
 
 impl Wire {
@@ -84,7 +88,8 @@ impl Wire {
 
     /// Over an open socket.
     pub fn new(socket: MaybeTls) -> Self {
-        Self { socket, input: BytesMut::new(), output: Vec::new(), sent: 0, ended: false, client_wait: Duration::ZERO }
+        let (input, output, client_wait) = (BytesMut::new(), Vec::new(), Duration::ZERO);
+        Self { socket, input, output, sent: 0, ended: false, client_wait, encoding: Encoding::UTF8 }
     }
 
     /// Whether the connection is encrypted.
@@ -155,20 +160,33 @@ impl Wire {
         }
     }
 
-    /// Adds a message to the output.
+    /// Adds a message to the output, in the client's encoding. An error that has no words in it is another error to the client; elsewhere
+    /// `?` stands for what the encoding lacks.
     pub fn put(&mut self, message: &PgWireBackendMessage) {
-        let mut encoded = BytesMut::new();
-        match message.encode(&mut encoded) {
-            Ok(()) => self.output.extend_from_slice(&encoded),
-            // Only a message beyond its length limit fails, such as a name of 30 kB. The connection must survive it.
-            Err(error) => {
-                let report = ErrorReport::error("54000", format!("a response cannot be encoded: {error}"));
-                encoded.clear();
-                if report.message().encode(&mut encoded).is_ok() {
-                    self.output.extend_from_slice(&encoded);
-                }
+        if let Err(error) = self.put_translated(message) {
+            let what_there_is = |text: &str| Ok(self.encoding.encode_what_there_is(text));
+            let bytes = match message {
+                PgWireBackendMessage::ErrorResponse(_) => encoded(&error.message()).to_vec(),
+                _ => translated(&encoded(message), what_there_is).unwrap_or_default(),
+            };
+            self.output.extend_from_slice(&bytes);
+        }
+    }
+
+    /// Adds a message to the output, in the client's encoding.
+    ///
+    /// # Errors
+    /// For a character that the encoding lacks (22P05).
+    pub fn put_translated(&mut self, message: &PgWireBackendMessage) -> Result<(), ErrorReport> {
+        let bytes = encoded(message);
+        match self.encoding.is_unconverted() {
+            true => self.output.extend_from_slice(&bytes),
+            false => {
+                let encode = |text: &str| self.encoding.encode(text).map(Cow::into_owned);
+                self.output.extend_from_slice(&translated(&bytes, encode)?);
             }
         }
+        Ok(())
     }
 
     /// The output, to append encoded messages to.
@@ -240,4 +258,17 @@ impl Wire {
             Err(ErrorReport::protocol_violation("received unencrypted data after SSL request"))
         }
     }
+}
+
+/// A message as bytes. Only one beyond its length limit fails, such as a name of 30 kB; the connection must survive it.
+fn encoded(message: &PgWireBackendMessage) -> BytesMut {
+    let mut bytes = BytesMut::new();
+    if let Err(error) = message.encode(&mut bytes) {
+        let report = ErrorReport::error("54000", format!("a response cannot be encoded: {error}"));
+        bytes.clear();
+        if report.message().encode(&mut bytes).is_err() {
+            bytes.clear();
+        }
+    }
+    bytes
 }

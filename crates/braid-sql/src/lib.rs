@@ -26,6 +26,7 @@
 //! | [`search_path`] | the schemas that names are looked up in |
 //! | [`value_text`] | what readers and writers of values share |
 //! | [`sql_type`] | types with their modifiers |
+//! | [`encodings`] | the encodings of clients, and texts in them |
 //! | [`pg_catalog`] | what PostgreSQL has: types, casts, operators, functions |
 //! | [`sql_error`], [`sql_state`] | errors as PostgreSQL reports them |
 //!
@@ -34,6 +35,7 @@
 pub mod aggregates;
 pub mod binder;
 pub mod column_value;
+pub mod encodings;
 pub mod evaluation;
 pub mod expression;
 pub mod formats;

@@ -85,6 +85,13 @@ pub(crate) async fn execute(
             let load = StdinLoad::new(context, target, &options, interrupt.clone(), running);
             Ok(Outcome::CopyIn(CopyIn::new(load)))
         }
+        CopyPlace::File(_)
+            if options.format != CopyFormat::Parquet && !context.settings().client_encoding().is_unconverted() =>
+        {
+            let encoding = context.settings().client_encoding().name();
+            let message = format!("COPY from a file is not supported with client_encoding {encoding}");
+            Err(EngineError::unsupported(message).with_hint("SET client_encoding = 'UTF8', if the file is in UTF8."))
+        }
         CopyPlace::File(path) => {
             let row_count = copy_file::load(context, target, path, &options).await?;
             Ok(Outcome::done(format!("COPY {row_count}")))

@@ -4,6 +4,7 @@ use std::fmt::Display;
 
 use braid_base::ByteSize;
 use braid_buffer::ScanPolicy;
+use braid_sql::encodings::Encoding;
 use braid_sql::input::time_zones::TimeZone;
 use braid_sql::search_path::names_of_list;
 
@@ -83,6 +84,8 @@ pub(crate) enum Domain {
     Bytes,
     /// A time zone.
     Zone,
+    /// An encoding that texts are converted to and from.
+    Encoding,
     /// A style of dates, and an order of day, month and year.
     DateStyle,
     /// A scan policy; for the whole server.
@@ -160,18 +163,15 @@ impl Definition {
     pub fn value_type(&self) -> &'static str {
         match self.domain {
             Domain::Boolean | Domain::FixedBoolean => "bool",
-            // PostgreSQL has names of encodings and of access methods as texts.
-            Domain::OneOf(_)
-                if ["client_encoding", "default_table_access_method", "default_tablespace"].contains(&self.name) =>
-            {
-                "string"
-            }
+            // PostgreSQL has names of access methods and tablespaces as texts.
+            Domain::OneOf(_) if ["default_table_access_method", "default_tablespace"].contains(&self.name) => "string",
             Domain::OneOf(values) if values.iter().all(|value| ["on", "off"].contains(value)) => "bool",
             Domain::OneOf(_) | Domain::ScanPolicy => "enum",
             Domain::Integer(..) | Domain::Memory(..) | Domain::FixedNumber => "integer",
             Domain::Milliseconds | Domain::MillisecondsOrNone => "integer",
             Domain::Real(..) => "real",
-            Domain::Fixed | Domain::Text | Domain::Names | Domain::Bytes | Domain::Zone | Domain::DateStyle => "string",
+            Domain::Fixed | Domain::Text | Domain::Names | Domain::Bytes => "string",
+            Domain::Zone | Domain::Encoding | Domain::DateStyle => "string",
         }
     }
 
@@ -229,8 +229,6 @@ impl Definition {
             Domain::OneOf(values) => {
                 let on = if trimmed.eq_ignore_ascii_case("true") { "on" } else { trimmed };
                 match values.iter().position(|allowed| allowed.eq_ignore_ascii_case(on)) {
-                    // Other spellings of the first value.
-                    Some(_) if self.name == "client_encoding" => Ok(values[0].to_owned()),
                     Some(at) => Ok(values[at].to_owned()),
                     None => Err(invalid().with_hint(format!("Available values: {}.", values.join(", ")))),
                 }
@@ -271,6 +269,13 @@ impl Definition {
                 Err(error) => Err(invalid().with_detail(error.to_string())),
             },
             Domain::Zone => TimeZone::of_setting(value).map(|(_, name)| name).ok_or_else(invalid),
+            Domain::Encoding => {
+                let encoding = Encoding::named(value).ok_or_else(invalid)?;
+                encoding.check_convertible().map(|()| encoding.name().to_owned()).map_err(|_| {
+                    let detail = format!("Conversion between {} and UTF8 is not supported.", encoding.name());
+                    EngineError::new(SqlState::FeatureNotSupported, invalid().message()).with_detail(detail)
+                })
+            }
             Domain::DateStyle => date_style::canonical(value, self.default, self.default),
             Domain::ScanPolicy => trimmed
                 .to_ascii_lowercase()
@@ -357,7 +362,9 @@ mod tests {
             ("statement_timeout", "60000", "1min"),
             ("statement_timeout", "1500", "1500ms"),
             ("datestyle", "mdy, iso", "ISO, MDY"),
-            ("client_encoding", "utf-8", "UTF8"),
+            ("client_encoding", "'utf-8'", "UTF8"),
+            ("client_encoding", "iso-8859-15", "LATIN9"),
+            ("client_encoding", "sql_ascii", "SQL_ASCII"),
             ("standard_conforming_strings", "true", "on"),
             ("braid.query_memory", "1024kB", "1MB"),
             ("BRAID.SCAN_POLICY", "Relevance", "relevance"),
@@ -385,7 +392,8 @@ mod tests {
     #[test]
     fn what_cannot_be_honoured_is_refused() {
         for (name, value, sqlstate) in [
-            ("client_encoding", "LATIN1", "22023"),
+            ("client_encoding", "utf_8_x", "22023"),
+            ("client_encoding", "mule_internal", "0A000"),
             ("DateStyle", "French", "22023"),
             ("DateStyle", "iso, sql", "22023"),
             ("IntervalStyle", "iso", "22023"),

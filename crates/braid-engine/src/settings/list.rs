@@ -120,9 +120,9 @@ pub(crate) const DEFINITIONS: &[Definition] = &[
     setting(
         "client_encoding",
         "UTF8",
-        Domain::OneOf(&["UTF8", "unicode", "utf-8"]),
+        Domain::Encoding,
         Reported,
-        "The client's encoding.",
+        "The client's encoding: that of its statements and of what it is sent.",
     ),
     setting(
         "client_min_messages",

@@ -1,8 +1,8 @@
 //! Settings: the list, and the values of a session. SET, SHOW and RESET are statements of [`crate::session_control`].
 //!
 //! There are two kinds. Braid's own settings (`braid.*`) change the behaviour of the database. PostgreSQL's settings exist
-//! because drivers set and read them when they connect. A value that Braid cannot honour is refused: `client_encoding`
-//! accepts only UTF8.
+//! because drivers set and read them when they connect. A value that Braid cannot honour is refused: `DateStyle`
+//! accepts only ISO, MDY.
 //!
 //! | module | contents |
 //! |---|---|

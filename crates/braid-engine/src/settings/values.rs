@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use braid_sql::Formats;
+use braid_sql::encodings::Encoding;
 use braid_sql::input::time_zones::TimeZone;
 
 use super::definition::milliseconds;
@@ -181,6 +182,11 @@ impl SettingValues {
             self.get("bytea_output"),
             self.get("extra_float_digits"),
         )
+    }
+
+    /// The client's encoding.
+    pub fn client_encoding(&self) -> Encoding {
+        self.get("client_encoding").and_then(Encoding::named).unwrap_or(Encoding::UTF8)
     }
 
     /// Idle limit of a client in a transaction block, in milliseconds.

@@ -38,7 +38,7 @@ async fn settings_are_set_shown_and_reset() {
     assert_eq!(run(&bob, "show application_name").await.unwrap(), "", "other settings are the session's");
     assert!(db.run("show all").await.lines().count() > 20);
     db.check_states(&[
-        ("set client_encoding = 'LATIN1'", "22023"),
+        ("set client_encoding = 'mule_internal'", "0A000"),
         ("set server_version = '16'", "55P02"),
         ("set braid.scan_policy = 'best'", "22023"),
         ("select current_setting('nosuch')", "42704"),

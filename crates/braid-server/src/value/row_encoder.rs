@@ -88,6 +88,13 @@ impl RowEncoder {
         RowDescription::new(self.columns.iter().map(describe).collect())
     }
 
+    /// The formats of the columns, and the ids of their types.
+    pub fn formats(&self) -> Vec<(Format, u32)> {
+        let oid =
+            |column: &EncodedColumn| column.described.map_or(PgType::described(&column.data_type).0, |known| known.oid);
+        self.columns.iter().map(|column| (column.format, oid(column))).collect()
+    }
+
     /// Number of columns.
     pub fn column_count(&self) -> usize {
         self.columns.len()

@@ -9,6 +9,7 @@
 //! | [`batches`] | what is executed up to one Sync |
 //! | [`portals`] | row limits, cursors, their lives |
 //! | [`command`] | the `braid` command as a process, under limits |
+//! | [`client_encodings`] | clients that write and read other encodings than UTF8 |
 //! | [`copying`] | COPY in both protocols |
 //! | [`cancelling`] | CancelRequest, vanished clients, large results |
 //! | [`large_statements`] | large and deep statements of every kind |
@@ -29,6 +30,7 @@
 
 mod batches;
 mod cancelling;
+mod client_encodings;
 mod command;
 mod copying;
 mod figures;

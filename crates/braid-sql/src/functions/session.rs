@@ -20,7 +20,9 @@ pub const FUNCTIONS: Implementations = &[
     ("pg_is_in_recovery", |_, _| Ok(Value::Bool(false))),
     ("pg_is_wal_replay_paused", |_, _| Err(not_in_recovery())),
     ("pg_get_wal_replay_pause_state", |_, _| Err(not_in_recovery())),
-    ("pg_client_encoding", |_, _| Ok(Value::text("UTF8"))),
+    ("pg_client_encoding", |_, call| {
+        Ok(Value::text(call.session.setting("client_encoding").unwrap_or_else(|| "UTF8".to_owned())))
+    }),
     ("set_config_by_name", set_config),
     ("show_config_by_name", |args, call| setting(args[0].as_text(), call)),
     ("show_config_by_name_missing_ok", |args, call| match setting(args[0].as_text(), call) {

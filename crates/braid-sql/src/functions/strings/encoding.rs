@@ -1,12 +1,13 @@
 //! Texts as bytes and bytes as texts: `encode`, `decode`, character encodings, and Unicode's normal forms.
 //!
-//! Of the character encodings there are UTF8 and LATIN1; others are refused.
+//! Character encodings are those of [`crate::encodings`].
 
 use unicode_normalization::UnicodeNormalization;
 
 use super::bytes::{bytea, hexadecimal};
 use super::characters::is_in_class;
 use super::results::check_allocation;
+use crate::encodings::Encoding;
 use crate::functions::Call;
 use crate::functions::Implementations;
 use crate::input::bytes::{parse_escaped, parse_hex};
@@ -18,17 +19,15 @@ pub const FUNCTIONS: Implementations = &[
     ("binary_decode", decode),
     ("pg_convert_from", |args, _| {
         let encoding = encoding(args[1].as_text(), "source")?;
+        check_conversion(encoding, Encoding::UTF8)?;
         Ok(Value::text(encoding.decode(args[0].as_bytea())?))
     }),
     ("pg_convert_to", |args, _| {
         let encoding = encoding(args[1].as_text(), "destination")?;
-        Ok(bytea(encoding.encode(args[0].as_text())?))
+        check_conversion(Encoding::UTF8, encoding)?;
+        Ok(bytea(encoding.encode(args[0].as_text())?.into_owned()))
     }),
-    ("pg_convert", |args, _| {
-        let source = encoding(args[1].as_text(), "source")?;
-        let destination = encoding(args[2].as_text(), "destination")?;
-        Ok(bytea(destination.encode(&source.decode(args[0].as_bytea())?)?))
-    }),
+    ("pg_convert", convert),
     ("length_in_encoding", length_in_encoding),
     ("unicode_normalize_func", |args, _| {
         check_normalizable(args[0].as_text())?;
@@ -165,104 +164,51 @@ fn parse_base64(text: &str) -> Result<Vec<u8>, SqlError> {
         .with_hint("Input data is missing padding, is truncated, or is otherwise corrupted."))
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Encoding {
-    Utf8,
-    Latin1,
-}
-
-/// The beginnings of the names of PostgreSQL's other encodings, without punctuation.
-const OTHER_ENCODINGS: &[&str] = &[
-    "abc",
-    "alt",
-    "big5",
-    "euc",
-    "gb18030",
-    "gbk",
-    "iso8859",
-    "johab",
-    "koi8",
-    "latin",
-    "mskanji",
-    "muleinternal",
-    "shiftjis",
-    "sjis",
-    "sqlascii",
-    "tcvn",
-    "uhc",
-    "vscii",
-    "win",
-];
+/// Encodings that PostgreSQL converts into each other without UTF8.
+const DIRECT: [&[&str]; 4] =
+    [&["KOI8R", "WIN1251", "WIN866", "ISO_8859_5"], &["LATIN2", "WIN1250"], &["EUC_JP", "SJIS"], &["EUC_TW", "BIG5"]];
 
 /// An encoding by its name, in which only letters and digits count.
 fn encoding(name: &str, role: &str) -> Result<Encoding, SqlError> {
-    let letters: String = name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase();
-    match letters.as_str() {
-        "utf8" | "unicode" => Ok(Encoding::Utf8),
-        "latin1" | "iso88591" => Ok(Encoding::Latin1),
-        other if OTHER_ENCODINGS.iter().any(|known| other.starts_with(known)) => {
-            Err(SqlError::unsupported(format!("the encoding \"{name}\" is not supported")))
-        }
-        _ => Err(invalid(format!("invalid {role} encoding name \"{name}\""))),
+    Encoding::named(name).ok_or_else(|| invalid(format!("invalid {role} encoding name \"{name}\"")))
+}
+
+/// Converts bytes from one encoding into another one.
+fn convert(args: &[Value], _: &Call<'_>) -> Result<Value, SqlError> {
+    let source = encoding(args[1].as_text(), "source")?;
+    let destination = encoding(args[2].as_text(), "destination")?;
+    let bytes = args[0].as_bytea();
+    if source == destination {
+        source.character_count(bytes)?;
+        return Ok(bytea(bytes.to_vec()));
+    }
+    check_conversion(source, destination)?;
+    match (source, destination) {
+        // Bytes of the one are taken for bytes of the other.
+        (Encoding::SQL_ASCII, to) => to.character_count(bytes).map(|_| bytea(bytes.to_vec())),
+        (from, Encoding::SQL_ASCII) => from.character_count(bytes).map(|_| bytea(bytes.to_vec())),
+        _ => Ok(bytea(destination.encode(&source.decode(bytes)?)?.into_owned())),
     }
 }
 
-impl Encoding {
-    fn decode(self, bytes: &[u8]) -> Result<String, SqlError> {
-        let zero = bytes.iter().position(|byte| *byte == 0);
-        let text = match self {
-            Self::Utf8 => std::str::from_utf8(bytes).map(str::to_owned).map_err(|error| error.valid_up_to()),
-            Self::Latin1 => Ok(bytes.iter().copied().map(char::from).collect()),
-        };
-        let wrong = match (&text, zero) {
-            (Err(wrong), Some(zero)) => Some(zero.min(*wrong)),
-            (Err(wrong), None) => Some(*wrong),
-            (Ok(_), zero) => zero,
-        };
-        match (text, wrong) {
-            (Ok(text), None) => Ok(text),
-            (_, wrong) => Err(self.invalid_bytes(&bytes[wrong.unwrap_or(0)..])),
-        }
+/// Checks that PostgreSQL has a conversion, and Braid has it, too.
+fn check_conversion(from: Encoding, to: Encoding) -> Result<(), SqlError> {
+    if from == to || [from, to].contains(&Encoding::SQL_ASCII) {
+        return Ok(());
     }
-
-    fn encode(self, text: &str) -> Result<Vec<u8>, SqlError> {
-        match self {
-            Self::Utf8 => Ok(text.as_bytes().to_vec()),
-            Self::Latin1 => text.chars().map(|c| u8::try_from(u32::from(c)).map_err(|_| not_in_latin1(c))).collect(),
-        }
+    let is_direct = DIRECT.iter().any(|group| group.contains(&from.name()) && group.contains(&to.name()));
+    let is_of_mule = [from, to].contains(&Encoding::MULE_INTERNAL);
+    if is_direct || is_of_mule && ![from, to].contains(&Encoding::UTF8) {
+        let message = format!("conversion from {} to {} is not supported", from.name(), to.name());
+        return Err(SqlError::unsupported(message).with_hint("Convert to UTF8 first."));
     }
-
-    fn name(self) -> &'static str {
-        match self {
-            Self::Utf8 => "UTF8",
-            Self::Latin1 => "LATIN1",
-        }
+    if is_of_mule || ![from, to].contains(&Encoding::UTF8) {
+        let message =
+            format!("default conversion function for encoding \"{}\" to \"{}\" does not exist", from.name(), to.name());
+        return Err(SqlError::new(SqlState::UndefinedFunction, message));
     }
-
-    /// The error shows the bytes that the first one announces.
-    fn invalid_bytes(self, bytes: &[u8]) -> SqlError {
-        let announced = match (self, bytes.first()) {
-            (Self::Utf8, Some(0xC0..=0xDF)) => 2,
-            (Self::Utf8, Some(0xE0..=0xEF)) => 3,
-            (Self::Utf8, Some(0xF0..=0xF7)) => 4,
-            _ => 1,
-        };
-        let shown = shown_bytes(&bytes[..announced.min(bytes.len())]);
-        let message = format!("invalid byte sequence for encoding \"{}\": {shown}", self.name());
-        SqlError::new(SqlState::CharacterNotInRepertoire, message)
-    }
-}
-
-fn shown_bytes(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("0x{byte:02x}")).collect::<Vec<_>>().join(" ")
-}
-
-fn not_in_latin1(c: char) -> SqlError {
-    let mut buffer = [0; 4];
-    let shown = shown_bytes(c.encode_utf8(&mut buffer).as_bytes());
-    let message =
-        format!("character with byte sequence {shown} in encoding \"UTF8\" has no equivalent in encoding \"LATIN1\"");
-    SqlError::new(SqlState::UntranslatableCharacter, message)
+    from.check_convertible()?;
+    to.check_convertible()
 }
 
 fn length_in_encoding(args: &[Value], _: &Call<'_>) -> Result<Value, SqlError> {
@@ -271,7 +217,7 @@ fn length_in_encoding(args: &[Value], _: &Call<'_>) -> Result<Value, SqlError> {
         SqlState::InvalidParameterValue => invalid(format!("invalid encoding name \"{name}\"")),
         _ => error,
     })?;
-    Ok(Value::Int4(encoding.decode(args[0].as_bytea())?.chars().count() as i32))
+    Ok(Value::Int4(encoding.character_count(args[0].as_bytea())? as i32))
 }
 
 #[derive(Clone, Copy)]
