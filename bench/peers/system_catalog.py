@@ -201,12 +201,19 @@ REPLACED = {
 # Functions of statistics that Braid has.
 COUNTED = {
     "pg_stat_get_analyze_count",
+    "pg_stat_get_db_sessions",
+    "pg_stat_get_db_tuples_deleted",
+    "pg_stat_get_db_tuples_inserted",
+    "pg_stat_get_db_tuples_updated",
     "pg_stat_get_db_xact_commit",
     "pg_stat_get_db_xact_rollback",
     "pg_stat_get_last_analyze_time",
     "pg_stat_get_last_vacuum_time",
     "pg_stat_get_vacuum_count",
 }
+
+# What happens in no database of Braid; all else that is not counted of databases is null.
+NEVER = r"pg_stat_get_db_(conflict_\w+|checksum_failures)"
 
 # What statistics about one object are when nothing is counted; others are null.
 NO_STATISTIC = {"bigint": "(0)::bigint", "double precision": "(0)::double precision"}
@@ -226,7 +233,8 @@ def all_replacements(connection):
     sql = """SELECT proname, format_type(prorettype, NULL) FROM pg_proc
         WHERE proname LIKE 'pg_stat_get_%' AND prorettype <> 'record'::regtype AND proargtypes = '26'"""
     found = [(name, result) for name, result in connection.execute(sql) if name not in COUNTED]
-    none = {name: NO_STATISTIC.get(result, f"NULL::{result}") for name, result in found}
+    is_null = lambda name: name.startswith("pg_stat_get_db_") and not re.fullmatch(NEVER, name)
+    none = {name: f"NULL::{result}" if is_null(name) else NO_STATISTIC.get(result, f"NULL::{result}") for name, result in found}
     return none | REPLACED
 
 

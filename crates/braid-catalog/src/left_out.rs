@@ -7,12 +7,14 @@ const TOLD: &[&str] = &[
     "pg_prepared_statements",
     "pg_settings",
     "pg_stat_activity",
+    "pg_stat_archiver",
+    "pg_stat_bgwriter",
     "pg_stat_gssapi",
     "pg_stat_ssl",
 ];
 
 /// Views without rows: they list what Braid does not have. These are extensions, replication, two-phase commit, vacuum and the progress
-/// of other maintenance, a background writer, publications, security labels, and extended statistics.
+/// of other maintenance, publications, security labels, and extended statistics.
 const EMPTY: &[&str] = &[
     "pg_available_extension_versions",
     "pg_available_extensions",
@@ -21,7 +23,6 @@ const EMPTY: &[&str] = &[
     "pg_replication_origin_status",
     "pg_replication_slots",
     "pg_seclabels",
-    "pg_stat_bgwriter",
     "pg_stat_progress_analyze",
     "pg_stat_progress_basebackup",
     "pg_stat_progress_cluster",
@@ -73,7 +74,6 @@ const LEFT_OUT: &[(&str, &str, &str)] = &[
     ("pg_catalog", "pg_hba_file_rules", FILES),
     ("pg_catalog", "pg_ident_file_mappings", FILES),
     ("pg_catalog", "pg_shmem_allocations", MEMORY),
-    ("pg_catalog", "pg_stat_archiver", PROCESSES),
     ("pg_catalog", "pg_stat_slru", MEMORY),
     ("pg_catalog", "pg_stat_wal", PROCESSES),
     ("pg_catalog", "pg_statistic_ext_data", "a column of it is an array of rows"),

@@ -22,6 +22,10 @@ pub trait ServerFacts: fmt::Debug {
     fn locks(&self) -> Vec<Lock>;
     /// The prepared statements of the session that have names.
     fn prepared_statements(&self) -> Vec<PreparedStatement>;
+    /// Checkpoints since the server started.
+    fn checkpoint_count(&self) -> u64;
+    /// When it started, in microseconds since 1970-01-01 UTC.
+    fn started_us(&self) -> i64;
     /// Its own views of what it does, in schema `pg_catalog`.
     fn views(&self) -> Vec<ServerView>;
 }

@@ -24,6 +24,7 @@ use crate::interrupt::shutting_down;
 use crate::memory::{QueryMemory, TotalMemory};
 use crate::notifications::NotificationHub;
 use crate::planning::PlanningThreads;
+use crate::row_counters::RowCounters;
 use crate::session_locks::Locks;
 use crate::settings::SettingValues;
 use crate::sharing::{Dispatcher, HeavyThreads, PassResources, ResultMemory, SharingFigures, sharing_views};
@@ -63,6 +64,7 @@ pub struct Database {
     /// The statements under way.
     statements: TaskTracker,
     next_session_id: AtomicI32,
+    row_counters: RowCounters,
     started_us: i64,
 }
 
@@ -135,6 +137,7 @@ impl Database {
             shutdown: CancellationToken::new(),
             statements: TaskTracker::new(),
             next_session_id: AtomicI32::new(1),
+            row_counters: RowCounters::default(),
             started_us: read_clock_us(),
         }))
     }
@@ -252,6 +255,16 @@ impl Database {
     /// A number that no other session of this database has had.
     pub(crate) fn next_session_id(&self) -> i32 {
         self.next_session_id.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Sessions that were begun since the database was opened.
+    pub(crate) fn session_count(&self) -> i64 {
+        i64::from(self.next_session_id.load(Ordering::Relaxed)) - 1
+    }
+
+    /// Rows that statements have changed since the database was opened.
+    pub(crate) fn row_counts(&self) -> &RowCounters {
+        &self.row_counters
     }
 
     /// When it was opened, in microseconds since 1970-01-01 UTC.

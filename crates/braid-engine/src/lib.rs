@@ -119,6 +119,7 @@ mod planning;
 mod recall;
 mod relocation;
 mod roles;
+mod row_counters;
 mod rows;
 mod schemas;
 mod sent_columns;

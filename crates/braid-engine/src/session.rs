@@ -438,10 +438,10 @@ impl Session {
         self.context.fail_transaction();
     }
 
-    /// How long the session may wait for its client now: in a transaction block, as long as it was set.
+    /// How long the session may wait for its client now, as it was set for transaction blocks and outside of them.
     pub fn idle_ms_max(&self) -> Option<u64> {
         match self.transaction_status() {
-            TransactionStatus::Idle => None,
+            TransactionStatus::Idle => self.context.settings().idle_session_timeout_ms(),
             _ => self.context.settings().idle_in_transaction_timeout_ms(),
         }
     }

@@ -106,7 +106,10 @@ impl Connection {
             let idle_ms_max = self.session.idle_ms_max();
             let received = tokio::select! {
                 biased;
-                () = idle_for(idle_ms_max) => Err(ErrorReport::idle_in_transaction()),
+                () = idle_for(idle_ms_max) => Err(match self.session.transaction_status() {
+                    TransactionStatus::Idle => ErrorReport::idle_session(),
+                    _ => ErrorReport::idle_in_transaction(),
+                }),
                 () = self.shutdown.draining.cancelled() => Err(ErrorReport::shutdown()),
                 () = self.session.terminated() => Err(ErrorReport::shutdown()),
                 received = self.wire.receive() => received,

@@ -89,6 +89,11 @@ impl ErrorReport {
         Self::fatal("25P03", "terminating connection due to idle-in-transaction timeout")
     }
 
+    /// The client exceeded the idle limit outside of transaction blocks.
+    pub fn idle_session() -> Self {
+        Self::fatal("57P05", "terminating connection due to idle-session timeout")
+    }
+
     /// The same report with another severity.
     pub fn with_severity(mut self, severity: Severity) -> Self {
         self.0.severity = severity;

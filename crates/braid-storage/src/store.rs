@@ -122,6 +122,11 @@ impl Store {
         Box::pin(self.shared.checkpoint())
     }
 
+    /// Checkpoints since it was opened, whether they were asked for or the log was long.
+    pub fn checkpoint_count(&self) -> u64 {
+        self.shared.group_commit.checkpoint_count()
+    }
+
     /// Creates an empty table; durable when it returns.
     ///
     /// # Errors

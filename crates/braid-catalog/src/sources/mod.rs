@@ -19,9 +19,11 @@
 //! | [`settings`] | `pg_settings` |
 //! | [`cursors`], [`locks`] | `pg_cursors`, `pg_locks` |
 //! | [`prepared_statements`] | `pg_prepared_statements` |
+//! | [`background_work`] | `pg_stat_bgwriter`, `pg_stat_archiver` |
 //! | [`sessions`] | `pg_stat_activity`, `pg_stat_ssl`, `pg_stat_gssapi` |
 
 mod access;
+mod background_work;
 mod columns;
 mod comments;
 mod cursors;
@@ -88,6 +90,8 @@ pub(crate) fn rows(relation: &str, catalog: &Catalog, facts: &dyn ServerFacts) -
         "pg_shdepend" => shared_dependencies::shared_dependencies(catalog),
         "pg_settings" => settings::settings(facts),
         "pg_stat_activity" => sessions::sessions(facts),
+        "pg_stat_archiver" => background_work::archiver(facts),
+        "pg_stat_bgwriter" => background_work::background_writer(facts),
         "pg_stat_gssapi" => sessions::gssapi(facts),
         "pg_stat_ssl" => sessions::encryption(facts),
         _ => Vec::new(),

@@ -24,6 +24,14 @@ impl ServerFacts for GivenServer {
         SearchPath::default()
     }
 
+    fn checkpoint_count(&self) -> u64 {
+        0
+    }
+
+    fn started_us(&self) -> i64 {
+        0
+    }
+
     fn roles(&self) -> Vec<Role> {
         vec![Role { id: BOOTSTRAP_ROLE_ID, name: "postgres".to_owned(), is_superuser: true }]
     }

@@ -289,9 +289,12 @@ async fn change_referencing(
     let rows = row_deletes(&version, of_keys.iter().flatten().map(|(row, _)| *row)).ok_or_else(concurrent_update)?;
     let mut writes = context.take_writes();
     writes.delete_of_version(&view, &version, &rows)?;
+    let mut added = 0;
     if let Some(appended) = appended {
-        writes.add_rows(appended).await?;
+        added = writes.add_rows(appended).await?;
     }
+    let deleted = rows.values().map(|rows| u64::from(rows.count())).sum();
+    context.database().row_counts().count(deleted, added);
     context.put_writes(writes);
     Ok(())
 }

@@ -52,6 +52,14 @@ impl ServerFacts for StatementServer {
         listed_definitions().map(|definition| self.setting(definition)).collect()
     }
 
+    fn checkpoint_count(&self) -> u64 {
+        self.0.database().store().checkpoint_count()
+    }
+
+    fn started_us(&self) -> i64 {
+        self.0.database().started_us()
+    }
+
     fn views(&self) -> Vec<ServerView> {
         let view = |view: &Arc<dyn SystemView>| {
             let columns = columns_of(&**view).unwrap_or_default();

@@ -21,6 +21,7 @@ const CATEGORIES: &[(&str, &[&str])] = &[
             "default_transaction_isolation",
             "default_transaction_read_only",
             "idle_in_transaction_session_timeout",
+            "idle_session_timeout",
             "lock_timeout",
             "row_security",
             "search_path",

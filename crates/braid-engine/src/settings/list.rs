@@ -217,6 +217,13 @@ pub(crate) const DEFINITIONS: &[Definition] = &[
         Silent,
         "Time in milliseconds that a session may idle in a transaction block; 0 means no limit.",
     ),
+    setting(
+        "idle_session_timeout",
+        "0",
+        Domain::Milliseconds,
+        Silent,
+        "Time in milliseconds that a session may idle outside of a transaction block; 0 means no limit.",
+    ),
     setting("in_hot_standby", "off", Domain::FixedBoolean, Reported, "Whether the server is a standby."),
     setting("integer_datetimes", "on", Domain::FixedBoolean, Reported, "Whether timestamps are stored as integers."),
     setting(

@@ -194,6 +194,11 @@ impl SettingValues {
         self.get("idle_in_transaction_session_timeout").and_then(milliseconds).filter(|ms| *ms > 0)
     }
 
+    /// Idle limit of a client outside of transaction blocks, in milliseconds.
+    pub fn idle_session_timeout_ms(&self) -> Option<u64> {
+        self.get("idle_session_timeout").and_then(milliseconds).filter(|ms| *ms > 0)
+    }
+
     /// Limit of a query's predicted response time, in milliseconds.
     pub fn response_limit_ms(&self) -> Option<u64> {
         self.get("braid.response_limit").and_then(milliseconds).filter(|ms| *ms > 0)

@@ -7,7 +7,7 @@ use braid_catalog::Session;
 use braid_catalog::object_ids::table_of_object_id;
 use braid_catalog::privileges::Roles;
 use braid_sql::SqlError;
-use braid_sql::functions::backends::{Backends, Upkeep};
+use braid_sql::functions::backends::{Backends, RowCounts, Upkeep};
 use braid_storage::{OtherWaits, RoleId};
 
 use super::{Shared, StatementContext};
@@ -112,6 +112,14 @@ impl Backends for StatementContext {
 
     fn transaction_counts(&self) -> (i64, i64) {
         self.database().transaction_counts()
+    }
+
+    fn session_count(&self) -> i64 {
+        self.database().session_count()
+    }
+
+    fn row_counts(&self) -> RowCounts {
+        self.database().row_counts().now()
     }
 
     fn upkeep(&self, relation: u32) -> Upkeep {

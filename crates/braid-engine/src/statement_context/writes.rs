@@ -162,6 +162,7 @@ impl StatementContext {
         let is_new = rows.is_of_new_table();
         let mut writes = self.take_writes();
         let row_count = writes.add_rows(rows).await?;
+        self.database().row_counts().count(0, row_count);
         if is_new {
             let view = writes.view(&self.database().store().snapshot());
             self.own_new_objects(&mut writes, &view);
@@ -244,7 +245,10 @@ impl StatementContext {
         };
         self.own_new_objects(&mut writes, &view);
         match changed {
-            Ok(row_count) => self.keep(writes).await.map(|()| row_count),
+            Ok(row_count) => {
+                self.database().row_counts().count(0, row_count);
+                self.keep(writes).await.map(|()| row_count)
+            }
             Err(error) => {
                 self.shared.state.lock().transaction.put_writes(before);
                 Err(error)
@@ -267,6 +271,7 @@ impl StatementContext {
             }
         }
         for RowChange { table, committed, own, appended } in changes {
+            let deleted = committed.count() + own.values().map(|rows| u64::from(rows.count())).sum::<u64>();
             if !own.is_empty() || !committed.is_empty() {
                 let view = writes.view(&self.database().store().snapshot());
                 let unknown = || StoreError::UnknownTable { table: table.name.clone() };
@@ -275,9 +280,11 @@ impl StatementContext {
                 renumbered.extend(of_table.map(|(seen, now)| RenumberedRow { table: table.id, seen, now }));
                 writes.delete_seen_rows((&view, version), &committed, own)?;
             }
+            let mut added = 0;
             for rows in appended {
-                writes.add_rows(rows).await?;
+                added += writes.add_rows(rows).await?;
             }
+            self.database().row_counts().count(deleted, added);
         }
         self.put_writes(writes);
         Ok(Some(renumbered))

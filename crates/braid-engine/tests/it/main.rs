@@ -35,6 +35,7 @@ mod roles;
 mod row_locks;
 mod schemas;
 mod sequences;
+mod server_statistics;
 mod sessions;
 mod shared_operators;
 mod sharing;

@@ -203,6 +203,19 @@ async fn a_client_that_idles_in_a_transaction_is_sent_away() {
 }
 
 #[tokio::test]
+async fn a_client_that_idles_outside_of_transactions_is_sent_away() {
+    let server = TestServer::start().await;
+    let mut raw = server.raw().await;
+    // A block is not bound by it.
+    let answers = raw.query("begin; set idle_session_timeout = '50ms'; select pg_sleep(0.01)").await;
+    assert_eq!(kinds(&answers), "CCTDCZ");
+    raw.query("commit").await;
+    let mut told = String::new();
+    raw.stream.read_to_string(&mut told).await.unwrap_or_default();
+    assert!(told.contains("57P05") && told.contains("due to idle-session timeout"), "{told:?}");
+}
+
+#[tokio::test]
 async fn instants_are_shown_in_the_sessions_time_zone() {
     let server = TestServer::start().await;
     let client = server.client().await;

@@ -20,6 +20,17 @@ pub struct Upkeep {
     pub last_vacuum_us: Option<i64>,
 }
 
+/// How many rows statements have added, changed and deleted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RowCounts {
+    /// Added.
+    pub inserted: i64,
+    /// Changed.
+    pub updated: i64,
+    /// Deleted.
+    pub deleted: i64,
+}
+
 /// The sessions of the server, by their numbers.
 pub trait Backends: std::fmt::Debug + Send + Sync {
     /// Cancels the statement of a session, if one runs; false, with a warning, if there is no such session.
@@ -36,6 +47,10 @@ pub trait Backends: std::fmt::Debug + Send + Sync {
     fn blocking(&self, session: i32) -> Vec<i32>;
     /// How many transactions were committed since the server started, and how many rolled back.
     fn transaction_counts(&self) -> (i64, i64);
+    /// How many sessions were begun since the server started.
+    fn session_count(&self) -> i64;
+    /// How many rows were added, changed and deleted since the server started, whatever became of the transactions.
+    fn row_counts(&self) -> RowCounts;
     /// What was done to a table since the server started.
     fn upkeep(&self, relation: u32) -> Upkeep;
     /// When the server started, in microseconds since 1970-01-01 UTC.
@@ -53,6 +68,12 @@ pub const FUNCTIONS: Implementations = &[
     ("pg_postmaster_start_time", |_, call| Ok(Value::TimestampTz(known(call)?.started_us()))),
     ("pg_stat_get_db_xact_commit", |arguments, call| Ok(Value::Int8(transactions(arguments, call).0))),
     ("pg_stat_get_db_xact_rollback", |arguments, call| Ok(Value::Int8(transactions(arguments, call).1))),
+    ("pg_stat_get_db_sessions", |arguments, call| {
+        Ok(Value::Int8(of_database(arguments, call).map_or(0, |backends| backends.session_count())))
+    }),
+    ("pg_stat_get_db_tuples_inserted", |arguments, call| Ok(Value::Int8(rows(arguments, call).inserted))),
+    ("pg_stat_get_db_tuples_updated", |arguments, call| Ok(Value::Int8(rows(arguments, call).updated))),
+    ("pg_stat_get_db_tuples_deleted", |arguments, call| Ok(Value::Int8(rows(arguments, call).deleted))),
     ("pg_stat_get_analyze_count", |arguments, call| Ok(Value::Int8(upkeep(arguments, call).analyze_count))),
     ("pg_stat_get_vacuum_count", |arguments, call| Ok(Value::Int8(upkeep(arguments, call).vacuum_count))),
     ("pg_stat_get_last_analyze_time", |arguments, call| Ok(time(upkeep(arguments, call).last_analyze_us))),
@@ -73,10 +94,17 @@ fn terminate(arguments: &[Value], call: &Call<'_>) -> Result<Value, SqlError> {
 
 /// The transactions of a database. Without a server there were none.
 fn transactions(arguments: &[Value], call: &Call<'_>) -> (i64, i64) {
-    match call.session.backends().filter(|_| arguments[0].as_oid() == DATABASE_ID) {
-        Some(backends) => backends.transaction_counts(),
-        None => (0, 0),
-    }
+    of_database(arguments, call).map_or((0, 0), |backends| backends.transaction_counts())
+}
+
+/// The rows that were changed in a database.
+fn rows(arguments: &[Value], call: &Call<'_>) -> RowCounts {
+    of_database(arguments, call).map(|backends| backends.row_counts()).unwrap_or_default()
+}
+
+/// The server, if the argument is the id of its database.
+fn of_database(arguments: &[Value], call: &Call<'_>) -> Option<Arc<dyn Backends>> {
+    call.session.backends().filter(|_| arguments[0].as_oid() == DATABASE_ID)
 }
 
 /// What was done to the table of an argument. Without a server nothing was.

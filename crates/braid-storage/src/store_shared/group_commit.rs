@@ -19,6 +19,7 @@
 //! all logs; the next one tries again.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use braid_io::IoError;
 use braid_io::durable::ReplaceError;
@@ -61,6 +62,8 @@ pub(crate) struct GroupCommit {
     writer: Mutex<LogWriter>,
     /// Counts the batches that were written or given up.
     batches: watch::Sender<u64>,
+    /// Checkpoints since the store was opened.
+    checkpoint_count: AtomicU64,
 }
 
 #[derive(Default)]
@@ -91,7 +94,13 @@ enum Failure {
 
 impl GroupCommit {
     pub(crate) fn new(writer: LogWriter) -> Self {
-        Self { queue: Mutex::default(), writer: Mutex::new(writer), batches: watch::Sender::new(0) }
+        let (batches, checkpoint_count) = (watch::Sender::new(0), AtomicU64::new(0));
+        Self { queue: Mutex::default(), writer: Mutex::new(writer), batches, checkpoint_count }
+    }
+
+    /// Checkpoints since the store was opened.
+    pub(crate) fn checkpoint_count(&self) -> u64 {
+        self.checkpoint_count.load(Ordering::Relaxed)
     }
 
     /// The present generation, and its newest state if that is not durable yet.
@@ -346,6 +355,7 @@ impl StoreShared {
         // Either manifest is right: the logs of both are there.
         self.directory.switch_manifest(&manifest).map_err(ReplaceError::into_error)?;
         self.directory.remove_logs_before(writer.number());
+        self.group_commit.checkpoint_count.fetch_add(1, Ordering::Relaxed);
         Ok(())
     }
 }
