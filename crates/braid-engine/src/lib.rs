@@ -46,6 +46,7 @@
 //! | `settings`, [`transaction`] | the list of settings and a session's values; the state of its transaction |
 //! | [`config`], [`memory`] | the configuration of a database; the budgets of all queries and of each |
 //! | [`named_statements`], `named_cursors` | the prepared statements of a session, and its cursors |
+//! | `told_columns` | the columns that clients of prepared statements were told |
 //! | `notifications` | LISTEN and NOTIFY: what transactions tell the sessions that listen |
 //! | `activity`, `session_locks` | what sessions do, and how one stops another; tables and numbers that they lock |
 //! | `session_sequences` | the numbers of sequences that a session was given |
@@ -142,6 +143,7 @@ mod table;
 mod table_locks;
 mod table_names;
 mod templates;
+mod told_columns;
 mod views;
 
 pub use braid_catalog::Encryption;
@@ -155,7 +157,7 @@ pub use deep_stack::RUNTIME_STACK_BYTES;
 pub use error::{EngineError, ErrorObject};
 pub use logins::LoginPassword;
 pub use named_cursors::{NamedCursor, NamedCursors};
-pub use named_statements::{NamedStatement, PreparedBy};
+pub use named_statements::{Description, NamedStatement, PreparedBy};
 pub use notices::{Notice, NoticeSeverity};
 pub use notifications::Notification;
 pub use outcome::{
@@ -172,4 +174,5 @@ pub use statement::{SavepointChange, Statement, StatementKind};
 pub use statement_context::MessageScope;
 pub use statement_times::StatementTimes;
 pub use templates::TemplateFigures;
+pub use told_columns::{Meaning, ToldColumns, check_same_columns};
 pub use transaction::TransactionStatus;

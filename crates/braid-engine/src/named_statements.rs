@@ -5,11 +5,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use arrow::datatypes::SchemaRef;
 use parking_lot::Mutex;
 
 use crate::clock::read_clock_us;
-use crate::{EngineError, ParameterType, Prepared, SqlState, Statement};
+use crate::{EngineError, ParameterType, SqlState, Statement, ToldColumns};
 
 /// Prepared statements that a session may hold at a time: a bound against a client that never closes any.
 const STATEMENTS_MAX: usize = 10_000;
@@ -23,13 +22,22 @@ pub enum PreparedBy {
     Protocol,
 }
 
+/// What the client of a prepared statement was told.
+#[derive(Clone, Debug)]
+pub struct Description {
+    /// The types of its parameters.
+    pub parameter_types: Vec<ParameterType>,
+    /// The columns of its rows; `None` if it returns no rows.
+    pub columns: Option<Arc<ToldColumns>>,
+}
+
 /// A statement that was prepared under a name.
 #[derive(Debug)]
 pub struct NamedStatement {
     text: String,
     statement: Option<Statement>,
     parameter_types: Vec<ParameterType>,
-    schema: Option<SchemaRef>,
+    columns: Option<Arc<ToldColumns>>,
     prepared_us: i64,
     prepared_by: PreparedBy,
     execution_count: AtomicI64,
@@ -38,10 +46,10 @@ pub struct NamedStatement {
 impl NamedStatement {
     /// A statement with its description, prepared now. `text` is what the client has sent; `statement` is `None` for what the engine does
     /// not execute.
-    pub fn new(text: &str, statement: Option<Statement>, prepared: Prepared, prepared_by: PreparedBy) -> Self {
-        let Prepared { parameter_types, schema } = prepared;
+    pub fn new(text: &str, statement: Option<Statement>, described: Description, prepared_by: PreparedBy) -> Self {
+        let Description { parameter_types, columns } = described;
         let (text, prepared_us, execution_count) = (text.to_owned(), read_clock_us(), AtomicI64::new(0));
-        Self { text, statement, parameter_types, schema, prepared_us, prepared_by, execution_count }
+        Self { text, statement, parameter_types, columns, prepared_us, prepared_by, execution_count }
     }
 
     /// What was sent to prepare it.
@@ -60,8 +68,8 @@ impl NamedStatement {
     }
 
     /// The columns of its rows; `None` if it returns no rows.
-    pub fn schema(&self) -> Option<&SchemaRef> {
-        self.schema.as_ref()
+    pub fn columns(&self) -> Option<&Arc<ToldColumns>> {
+        self.columns.as_ref()
     }
 
     /// When it was prepared, in microseconds since 1970-01-01 UTC.
@@ -148,8 +156,8 @@ mod tests {
     use super::*;
 
     fn statement() -> NamedStatement {
-        let prepared = Prepared { parameter_types: Vec::new(), schema: None };
-        NamedStatement::new("select 1", None, prepared, PreparedBy::Protocol)
+        let described = Description { parameter_types: Vec::new(), columns: None };
+        NamedStatement::new("select 1", None, described, PreparedBy::Protocol)
     }
 
     #[test]

@@ -1,12 +1,13 @@
 //! One client's connection: its statements, each parsed, prepared and dispatched to its room; and what a server asks of it.
 //!
-//! [`named`] has PREPARE and EXECUTE, `prepared_literals` what the literals of prepared statements mean, `listening` what the session is
-//! notified of.
+//! [`named`] has PREPARE and EXECUTE, `prepared_literals` what the literals of prepared statements mean, `told` which columns their clients were
+//! told, `listening` what the session is notified of.
 
 mod code_block;
 mod listening;
 mod named;
 mod prepared_literals;
+mod told;
 
 use std::fmt;
 use std::ops::ControlFlow;

@@ -158,8 +158,8 @@ impl Connection {
         let answered = match &message {
             FrontendMessage::Query(sql) => self.on_query(sql).await,
             FrontendMessage::Parse(parse) => self.on_parse(parse).await,
-            FrontendMessage::Bind(bind) => self.on_bind(bind),
-            FrontendMessage::Describe(target) => self.on_describe(target),
+            FrontendMessage::Bind(bind) => self.on_bind(bind).await,
+            FrontendMessage::Describe(target) => self.on_describe(target).await,
             FrontendMessage::Execute { portal, max_rows } => self.on_execute(portal, *max_rows).await,
             FrontendMessage::Close(target) => self.on_close(target),
             FrontendMessage::Sync => self.on_sync().await,

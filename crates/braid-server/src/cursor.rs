@@ -36,15 +36,15 @@ impl Connection {
         declared: &[u32],
     ) -> Result<PreparedStatement, Failure> {
         self.check_not_failed()?;
-        let schema = match &command {
+        let columns = match &command {
             CursorCommand::Declare(declaration) => {
                 let query = self.prepare(declaration.query.clone(), declared).await?;
-                return Ok(PreparedStatement { command: Some(Command::Cursor(command)), schema: None, ..query });
+                return Ok(PreparedStatement { command: Some(Command::Cursor(command)), columns: None, ..query });
             }
-            CursorCommand::Fetch(step) => self.names.portal(&step.name).map_err(no_cursor)?.prepared.schema.clone(),
+            CursorCommand::Fetch(step) => self.names.portal(&step.name).map_err(no_cursor)?.prepared.columns.clone(),
             CursorCommand::Move(_) | CursorCommand::Close(_) => None,
         };
-        Ok(PreparedStatement::without_parameters(Some(Command::Cursor(command)), schema))
+        Ok(PreparedStatement::without_parameters(Some(Command::Cursor(command)), columns))
     }
 
     fn check_not_failed(&self) -> Result<(), ErrorReport> {

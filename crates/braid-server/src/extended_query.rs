@@ -5,7 +5,9 @@
 
 use std::sync::Arc;
 
-use braid_engine::{Encoding, MessageScope, Outcome, ParameterType, ParameterValue, SentValue, Session, Statement};
+use braid_engine::{
+    Encoding, MessageScope, Outcome, ParameterType, ParameterValue, SentValue, Session, Statement, ToldColumns,
+};
 use pgwire::messages::PgWireBackendMessage;
 use pgwire::messages::data::{NoData, ParameterDescription};
 use pgwire::messages::extendedquery::{BindComplete, CloseComplete, ParseComplete, PortalSuspended};
@@ -56,24 +58,26 @@ impl Connection {
         let declared_types: Vec<_> = declared.iter().map(declared_type).collect();
         let token = self.new_token();
         let (mut running, session, _) = self.running(token);
+        let meaning = session.meaning();
         let known = running.wait_unless_cancelled(session.prepare(&statement, &declared_types)).await??;
         Ok(PreparedStatement {
             command: Some(Command::Engine(statement)),
             parameter_oids: known.parameter_types.iter().map(|parameter| parameter.oid).collect(),
-            schema: known.schema,
+            columns: known.schema.map(|schema| ToldColumns::new(schema, meaning)),
             named: None,
         })
     }
 
     /// Bind.
-    pub(crate) fn on_bind(&mut self, bind: &Bind) -> Result<Reply, Failure> {
+    pub(crate) async fn on_bind(&mut self, bind: &Bind) -> Result<Reply, Failure> {
         let prepared = self.names.statement(&self.session, &bind.statement)?;
         if let Some(named) = &prepared.named {
             named.count_execution();
         }
         let parameters = bound_parameters(&self.session, &prepared, bind, self.wire.encoding)?;
-        if let Some(schema) = &prepared.schema {
-            encoder(schema, &bind.result_formats)?;
+        if let Some(told) = &prepared.columns {
+            self.check_columns(&prepared, told).await?;
+            encoder(told.schema(), &bind.result_formats)?;
         }
         let (result_formats, hold, scroll, state) = (bind.result_formats.clone(), false, false, PortalState::Bound);
         let portal = Portal { prepared, parameters, result_formats, hold, scroll, position: 0, state, opened: None };
@@ -82,13 +86,30 @@ impl Connection {
         Ok(Reply::WhenAsked)
     }
 
+    /// Checks that a statement still has the columns that its client was told.
+    async fn check_columns(&mut self, prepared: &PreparedStatement, told: &ToldColumns) -> Result<(), Failure> {
+        let Some(Command::Engine(statement)) = &prepared.command else { return Ok(()) };
+        if !self.session.may_have_changed(told) {
+            return Ok(());
+        }
+        self.session.begin_message(MessageScope::Message);
+        let (parameter_types, token) = (prepared.parameter_types(), self.new_token());
+        let (mut running, session, _) = self.running(token);
+        let check = session.check_told_columns(statement, &parameter_types, told);
+        // Rare, and large: on the heap it takes no memory of those that need nothing of it.
+        Ok(Box::pin(running.wait_unless_cancelled(check)).await??)
+    }
+
     /// Describe.
-    pub(crate) fn on_describe(&mut self, target: &Target) -> Result<Reply, Failure> {
+    pub(crate) async fn on_describe(&mut self, target: &Target) -> Result<Reply, Failure> {
         let description = match target {
             Target::Statement(name) => {
                 let prepared = self.names.statement(&self.session, name)?;
                 let parameters = ParameterDescription::new(prepared.parameter_oids.clone());
                 self.wire.put(&PgWireBackendMessage::ParameterDescription(parameters));
+                if let Some(told) = &prepared.columns {
+                    self.check_columns(&prepared, told).await?;
+                }
                 prepared.description(&[])?
             }
             Target::Portal(name) => self.names.portal(name)?.description()?,
@@ -153,7 +174,7 @@ impl Connection {
         let tag = match running.wait(session.execute(statement, parameters, token.clone())).await?? {
             Outcome::Done { tag } => tag,
             Outcome::Rows { schema, stream, tag } => {
-                let described = portal.prepared.schema.as_ref();
+                let described = portal.prepared.columns.as_ref().map(|told| told.schema());
                 let mut rows = RowStream::new(&schema, stream, described, &portal.result_formats, token, tag)?;
                 rows.note_formats(session.value_formats());
                 portal.state = PortalState::Rows(Box::new(rows));

@@ -7,10 +7,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use arrow::datatypes::SchemaRef;
 use braid_engine::{
-    NamedCursor, NamedCursors, NamedStatement, ParameterType, ParameterValue, Prepared, PreparedBy, SavepointChange,
-    Session,
+    Description, NamedCursor, NamedCursors, NamedStatement, ParameterType, ParameterValue, PreparedBy, SavepointChange,
+    Session, ToldColumns,
 };
 use pgwire::messages::data::RowDescription;
 
@@ -30,16 +29,16 @@ pub(crate) struct PreparedStatement {
     pub command: Option<Command>,
     /// The types in the ParameterDescription.
     pub parameter_oids: Vec<u32>,
-    /// The schema of the rows that it returns.
-    pub schema: Option<SchemaRef>,
+    /// The columns of the rows that it returns.
+    pub columns: Option<Arc<ToldColumns>>,
     /// The engine's entry of the statement, if it has a name.
     pub named: Option<Arc<NamedStatement>>,
 }
 
 impl PreparedStatement {
     /// A prepared statement without parameters.
-    pub fn without_parameters(command: Option<Command>, schema: Option<SchemaRef>) -> Self {
-        Self { command, parameter_oids: Vec::new(), schema, named: None }
+    pub fn without_parameters(command: Option<Command>, columns: Option<Arc<ToldColumns>>) -> Self {
+        Self { command, parameter_oids: Vec::new(), columns, named: None }
     }
 
     /// The engine's entry of the same statement, prepared by a message with this text.
@@ -48,9 +47,13 @@ impl PreparedStatement {
             Some(Command::Engine(statement)) => Some(statement.clone()),
             Some(Command::Cursor(_)) | None => None,
         };
-        let parameter_types = self.parameter_oids.iter().map(|oid| ParameterType { oid: *oid }).collect();
-        let prepared = Prepared { parameter_types, schema: self.schema.clone() };
-        NamedStatement::new(text, statement, prepared, PreparedBy::Protocol)
+        let described = Description { parameter_types: self.parameter_types(), columns: self.columns.clone() };
+        NamedStatement::new(text, statement, described, PreparedBy::Protocol)
+    }
+
+    /// The types of its parameters.
+    pub fn parameter_types(&self) -> Vec<ParameterType> {
+        self.parameter_oids.iter().map(|oid| ParameterType { oid: *oid }).collect()
     }
 
     /// What PREPARE has prepared, or the client in the same way.
@@ -58,7 +61,7 @@ impl PreparedStatement {
         Self {
             command: named.statement().cloned().map(Command::Engine),
             parameter_oids: named.parameter_types().iter().map(|parameter| parameter.oid).collect(),
-            schema: named.schema().cloned(),
+            columns: named.columns().cloned(),
             named: Some(named),
         }
     }
@@ -73,7 +76,7 @@ impl PreparedStatement {
 
     /// Describes the rows in these formats; `None` if the statement returns no rows.
     pub fn description(&self, formats: &[i16]) -> Result<Option<RowDescription>, ErrorReport> {
-        self.schema.as_ref().map(|schema| Ok(encoder(schema, formats)?.description())).transpose()
+        self.columns.as_ref().map(|told| Ok(encoder(told.schema(), formats)?.description())).transpose()
     }
 }
 

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use arrow::datatypes::{Schema, SchemaRef};
-use braid_engine::{Formats, RowBatches};
+use braid_engine::{Formats, RowBatches, check_same_columns};
 use futures::StreamExt;
 use tokio_util::sync::CancellationToken;
 
@@ -47,9 +47,7 @@ impl RowStream {
         tag: &'static str,
     ) -> Result<Self, ErrorReport> {
         let described = described.unwrap_or(schema);
-        if described.fields().len() != schema.fields().len() {
-            return Err(ErrorReport::error("0A000", "cached plan must not change result type"));
-        }
+        check_same_columns(described, schema)?;
         let encoder = encoder(described, formats)?;
         Ok(Self { encoder, stream, cursor: None, token, tag })
     }

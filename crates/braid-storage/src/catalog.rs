@@ -38,6 +38,7 @@ pub struct Catalog {
     schemas: Arc<Schemas>,
     names_changed: u64,
     schemas_changed: u64,
+    definitions_changed: u64,
     types: Arc<BTreeMap<u32, CatalogType>>,
     domains: Arc<BTreeMap<u32, CatalogDomain>>,
     types_changed: u64,
@@ -100,6 +101,7 @@ impl Catalog {
             schemas: Arc::default(),
             names_changed: sequence,
             schemas_changed: 0,
+            definitions_changed: sequence,
             types: Arc::new(types),
             domains: Arc::default(),
             types_changed: sequence,
@@ -166,6 +168,12 @@ impl Catalog {
     /// 0 if there were never any.
     pub fn schemas_changed(&self) -> u64 {
         self.schemas_changed
+    }
+
+    /// Number of the commit that last changed what names and columns mean, and who may use them, or of the state that was opened: any change but
+    /// of rows and comments. The state of a transaction that has made such a change has a number of its own.
+    pub fn definitions_changed(&self) -> u64 {
+        self.definitions_changed
     }
 
     /// Number of the commit that last changed the types or domains, or of the state that was opened.
@@ -292,6 +300,11 @@ impl Catalog {
     /// Says that the schemas of this state are other ones than those of the state before.
     pub(crate) fn note_changed_schemas(&mut self) {
         self.schemas_changed = self.sequence;
+    }
+
+    /// Says that what names and columns mean is not what it was in the state before.
+    pub(crate) fn note_changed_definitions(&mut self) {
+        self.definitions_changed = self.sequence;
     }
 
     /// Says that the names of this state are other ones than those of the state before.

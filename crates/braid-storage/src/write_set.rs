@@ -530,6 +530,9 @@ impl WriteSet {
         if !self.access.is_empty() || self.may_drop() && !base.access().is_empty() {
             view.take_access(self.shown_access(base));
         }
+        if self.changes_definitions(base) {
+            view.note_changed_definitions();
+        }
         Arc::new(view)
     }
 }

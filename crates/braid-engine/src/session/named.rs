@@ -4,8 +4,6 @@
 
 use std::sync::Arc;
 
-use arrow::datatypes::{Field, FieldRef, SchemaRef};
-use braid_catalog::column_types::sql_type_of;
 use braid_sql::SqlType;
 use braid_sql::binder::type_of_syntax;
 use braid_sql::pg_catalog::TypeId;
@@ -17,11 +15,11 @@ use crate::bound_parameters::{BoundParameters, declared_types, typed_parameter};
 use crate::explain::{self, Explained, Request};
 use crate::front_end::{ExecutedArguments, StatementFacts};
 use crate::interrupt::Interrupt;
-use crate::named_statements::{NamedStatement, PreparedBy};
+use crate::named_statements::{Description, NamedStatement, PreparedBy};
 use crate::names::fold;
-use crate::sql_types::column_type_of_arrow;
 use crate::statement::{Command, CreateTableOfExecution, InnerStatement, PrepareStatement};
-use crate::{DescribedType, EngineError, Outcome, ParameterType, Prepared, SqlState, Statement, StatementKind, table};
+use crate::told_columns::{ToldColumns, check_same_columns};
+use crate::{EngineError, Outcome, ParameterType, Prepared, SqlState, Statement, StatementKind, table};
 
 impl Session {
     /// Keeps what a client has prepared under a name through the protocol.
@@ -57,13 +55,16 @@ impl Session {
         }
         if inner.kind() == StatementKind::CreateTable {
             let error = EngineError::new(SqlState::SyntaxError, "SELECT ... INTO cannot be prepared");
+        let meaning = self.meaning();
             return Err(error);
         }
         self.note_prepared(&inner);
         let declared = self.types_of(&prepare.types)?;
         let prepared = self.prepare_inner(&inner, &declared).await;
-        let prepared = prepared.map_err(|error| error.moved_by(characters_before))?;
-        let named = NamedStatement::new(statement.origin(), Some(inner), prepared, PreparedBy::Statement);
+        let Prepared { parameter_types, schema } = prepared.map_err(|error| error.moved_by(characters_before))?;
+        let columns = schema.map(|schema| ToldColumns::new(schema, meaning));
+        let described = Description { parameter_types, columns };
+        let named = NamedStatement::new(statement.origin(), Some(inner), described, PreparedBy::Statement);
         self.context.named_statements().keep(&fold(&prepare.name), named)?;
         Ok(Outcome::done("PREPARE"))
     }
@@ -86,12 +87,15 @@ impl Session {
         interrupt: &'a Interrupt,
     ) -> BoxFuture<'a, Result<Outcome, EngineError>> {
         Box::pin(async move {
+            self.check_executed(&named, inner).await?;
             let named = self.executed(statement)?;
             let inner = named.executable()?;
             let arguments = self.argument_values(statement, &named, params).await?;
             named.count_execution();
             let outcome = self.dispatch(inner, &arguments, interrupt).await?;
-            check_columns(named.schema(), &outcome)?;
+            if let (Some(told), Outcome::Rows { schema, .. }) = (named.columns(), &outcome) {
+                check_same_columns(told.schema(), schema)?;
+            }
             Ok(outcome)
         })
     }
@@ -104,6 +108,7 @@ impl Session {
         params: &BoundParameters,
     ) -> Result<Outcome, EngineError> {
         let named = self.executed(statement)?;
+        self.check_executed(&named, query).await?;
         let Some(query) = named.statement().filter(|inner| inner.kind() == StatementKind::Query) else {
             return Err(EngineError::new(SqlState::WrongObjectType, "prepared statement is not a SELECT"));
         };
@@ -123,7 +128,10 @@ impl Session {
         named.executable()?;
         let declared = declared_types(declared, &StatementFacts::of(&self.context))?;
         let arguments = self.arguments_of(statement, &named, Some(&declared))?;
-        Ok(Prepared { parameter_types: arguments.into_parameter_types(), schema: named.schema().cloned() })
+        Ok(Prepared {
+            parameter_types: arguments.into_parameter_types(),
+            schema: named.columns().map(|told| told.schema().clone()),
+        })
     }
 
     /// EXPLAIN.
@@ -136,6 +144,7 @@ impl Session {
         let (context, request) = (&self.context, Request::of(statement)?);
         if Call::of(statement).is_none() {
             return explain::execute(context, &request, Explained::within(statement)?, params, interrupt).await;
+        self.check_executed(&named, query).await?;
         }
         let named = self.executed(statement)?;
         let query = named.explainable()?;
@@ -254,21 +263,4 @@ impl NamedStatement {
         let query = self.statement().filter(|inner| inner.kind() == StatementKind::Query);
         query.ok_or_else(|| EngineError::unsupported("EXPLAIN supports only queries; other statements have no plan"))
     }
-}
-
-/// Refuses rows of other columns than those that were told when the statement was prepared.
-fn check_columns(prepared: Option<&SchemaRef>, outcome: &Outcome) -> Result<(), EngineError> {
-    let (Some(prepared), Outcome::Rows { schema, .. }) = (prepared, outcome) else { return Ok(()) };
-    let is_same = |(a, b): (&FieldRef, &FieldRef)| a.name() == b.name() && type_oid_of(a) == type_oid_of(b);
-    let (told, made) = (prepared.fields(), schema.fields());
-    match told.len() == made.len() && told.iter().zip(made).all(is_same) {
-        true => Ok(()),
-        false => Err(EngineError::unsupported("cached plan must not change result type")),
-    }
-}
-
-/// The object id of a column's type.
-fn type_oid_of(field: &Field) -> Option<u32> {
-    let of_arrow = || column_type_of_arrow(field.data_type()).map(|column_type| sql_type_of(column_type).id.oid());
-    DescribedType::of(field).map(|described| described.oid).or_else(of_arrow)
 }

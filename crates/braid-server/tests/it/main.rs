@@ -19,6 +19,8 @@
 //! | [`local_user`] | who `braid sql` is, and who may connect to `braid serve` |
 //! | [`long_values`] | what values that functions make long take of memory and time |
 //! | [`notifications`] | notifications as messages |
+//! | [`parameters`] | bound values in statements that have a query within |
+//! | [`prepared_columns`] | statements whose relations are altered after Parse |
 //! | [`prepared_statements`] | PREPARE and EXECUTE beside the protocol's named statements |
 //! | [`privacy`] | who can read files, and passwords in the log |
 //! | [`session_settings`] | what a session begins with, and what RESET returns to |
@@ -42,6 +44,7 @@ mod long_values;
 mod notifications;
 mod portals;
 mod prepared_statements;
+mod prepared_columns;
 mod privacy;
 mod protocol;
 mod raw_client;

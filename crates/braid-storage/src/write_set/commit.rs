@@ -176,6 +176,9 @@ impl WriteSet {
         if self.schemas.has_lasting() {
             catalog.note_changed_schemas();
         }
+        if self.changes_definitions(newest) {
+            catalog.note_changed_definitions();
+        }
         if let Some(known) =
             self.types.iter().flat_map(|types| types.removed()).find(|known| is_used(&catalog, known.id))
         {

@@ -187,6 +187,13 @@ impl WriteSet {
         let tables = self.tables.values().any(|writes| is_changed(writes) && is_lasting(writes.def.schema));
         tables || self.schemas.has_lasting() || self.sequences.touched().any(|def| is_lasting(def.schema))
     }
+
+    /// Whether anything but rows and comments is other than in this state.
+    pub(super) fn changes_definitions(&self, base: &Catalog) -> bool {
+        let has_system = self.has_type_edits() || !self.schemas.is_empty() || self.views.is_some();
+        let has_others = !self.access.is_empty() || self.sequences.has_changes();
+        has_system || has_others || self.tables.values().any(|writes| writes.is_of_definition(base))
+    }
 }
 
 fn check_free(view: &Catalog, name: &str) -> Result<(), StoreError> {
