@@ -169,6 +169,14 @@ impl Session {
                 dml::prepare_delete(context, statement, (None, delete), declared).await
             }
             Command::Sql(ast::Statement::Merge(merge)) => dml::prepare_merge(context, statement, merge, declared).await,
+            Command::Sql(ast::Statement::CreateTable(create)) | Command::CreateTableWithoutData(create)
+                if create.query.is_some() =>
+            {
+                // Its rows go into the table.
+                let described = front_end::describe(context, statement, declared).await?;
+                Ok(Prepared { schema: None, ..described.prepared })
+            }
+            Command::View(view) => views::prepare(context, statement, view, declared).await,
             Command::Sql(ast::Statement::Query(query)) => prepare_change(context, statement, query, declared).await,
             Command::Sql(ast::Statement::ShowVariable { variable }) => {
                 Ok(Prepared { parameter_types: Vec::new(), schema: Some(session_control::show_schema(variable)) })
@@ -324,7 +332,7 @@ impl Session {
             Command::Do(block) if block.language == "plpgsql" => self.execute_block(&block.code, interrupt).await,
             Command::Do(block) => Err(code_blocks::no_inline_code(&block.language)),
             Command::CreateTableWithoutData(create) => {
-                table::create_table_as(context, statement, create, table::Rows::None, &BoundParameters::none()).await
+                table::create_table_as(context, statement, create, table::Rows::None, params).await
             }
             Command::CreateTableOfExecution(create) => self.create_table_of_execution(statement, create, params).await,
             Command::Sql(command) => match command {
@@ -341,7 +349,7 @@ impl Session {
                     change_rows(context, statement, query, params, interrupt).await
                 }
                 S::CreateTable(create) if create.query.is_some() => {
-                    table::create_table_as(context, statement, create, table::Rows::All, &BoundParameters::none()).await
+                    table::create_table_as(context, statement, create, table::Rows::All, params).await
                 }
                 S::CreateTable(create) => table::create_table(context, create).await,
                 S::Drop { names, if_exists, cascade, .. } if kind == StatementKind::DropTable => {

@@ -4,6 +4,7 @@
 //!
 //! | module | contents |
 //! |---|---|
+//! | [`bound_description`] | the parameters and columns of queries, without a plan |
 //! | [`constant_query`] | queries of one row, computed in place: recognised, described, executed |
 //! | [`operator_query`] | queries on Braid's operators, with their constants |
 //! | [`stored_query`] | queries whose rows are stored in a table |
@@ -29,6 +30,7 @@
 //! | [`session_facts`] | what expressions ask of the session |
 
 mod assigned_expression;
+mod bound_description;
 mod computed_tables;
 mod constant_query;
 mod executed_arguments;
@@ -155,10 +157,11 @@ pub(crate) async fn describe(
         Some(prepared) => Ok(Described { prepared, tables: Vec::new() }),
         None if takes_long(statement.origin(), statement.size()) => {
             let described = statement.clone();
-            let work = async move |context: StatementContext| operator_query::describe(&context, &described, &declared);
+            let work =
+                async move |context: StatementContext| bound_description::describe(&context, &described, &declared);
             context.plan_apart(statement.size(), work).await
         }
-        None => operator_query::describe(context, statement, &declared),
+        None => bound_description::describe(context, statement, &declared),
     }
 }
 

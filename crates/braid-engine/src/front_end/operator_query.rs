@@ -18,12 +18,12 @@ use braid_storage::TableDef;
 use futures::{StreamExt, stream};
 use sqlparser::ast::Query;
 
+use super::is_brief;
 use super::returning::{ReturnedPlan, ReturningList};
 use super::session_facts::StatementFacts;
 use super::snapshot_tables::{ChangedTable, SnapshotTables};
 use super::statement_tables::StatementTables;
 use super::view_sizes::ViewsSize;
-use super::{Described, is_brief};
 use crate::access::ReadCheck;
 use crate::bound_parameters::BoundParameters;
 use crate::deep_stack::on_deep_stack;
@@ -34,7 +34,7 @@ use crate::rows::result_stream::ResultStream;
 use crate::sent_columns::ShownColumns;
 use crate::sharing::AlonePlan;
 use crate::statement_context::StatementContext;
-use crate::{EngineError, Outcome, ParameterType, Prepared, Statement};
+use crate::{EngineError, Outcome, Statement};
 
 /// Runs a query.
 pub(super) async fn execute(
@@ -229,23 +229,6 @@ fn sent_rows(context: &StatementContext, rows: Rows, shown: ShownColumns) -> Row
         sent.map_err(|error| ExecError::Foreign(Box::new(error)))
     });
     Rows::new(schema, sent)
-}
-
-/// The parameters and columns of a query, planned with nulls in the places of its parameters.
-pub(super) fn describe(
-    context: &StatementContext,
-    statement: &Statement,
-    declared: &[Option<SqlType>],
-) -> Result<Described, EngineError> {
-    statement.size().check_for_planning()?;
-    let literals = Literals::InPlace(Numerics::Optimistic);
-    let constants = Constants { parameter_types: Some(declared), parameter_values: &[], literals };
-    let planned = plan_query(context, statement, constants).map_err(NoPlan::into_error)?;
-    // Whether it may run is asked when it runs.
-    let PlannedQuery { query, parameter_types, tables, .. } = planned;
-    let schema = ShownColumns::of(&query, &StatementFacts::of(context)).sent;
-    let parameter_types = parameter_types.into_iter().map(ParameterType::of).collect();
-    Ok(Described { prepared: Prepared { parameter_types, schema: Some(schema) }, tables })
 }
 
 /// Which query of a statement is planned, and what for.

@@ -52,6 +52,10 @@ pub(crate) struct RowColumns {
 }
 
 impl RowColumns {
+    pub(super) fn new(columns: Vec<(String, SqlType)>, forms: Vec<Form>) -> Self {
+        Self { columns, forms }
+    }
+
     pub(super) fn of(query: &LoweredQuery) -> Self {
         Self { columns: query.columns.clone(), forms: query.forms.clone() }
     }

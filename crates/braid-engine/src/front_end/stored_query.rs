@@ -16,8 +16,9 @@ use braid_storage::{Catalog, CatalogDomain, ColumnDef, ColumnType};
 use futures::StreamExt;
 use sqlparser::ast::{Ident, Query};
 
+use super::bound_description::BoundDescription;
 use super::locked_query::LockedSyntax;
-use super::operator_query::{QuerySource, StartedQuery, plan_source, start};
+use super::operator_query::{QuerySource, StartedQuery, start};
 use super::returned_query::{ReturnedQuery, RowColumns};
 use super::returning::ReturningList;
 use super::session_facts::{KeptFacts, StatementFacts};
@@ -213,21 +214,12 @@ async fn describe_source(
     source: QuerySource,
     declared: &[Option<SqlType>],
 ) -> Result<DescribedPart, EngineError> {
-    statement.size().check_for_planning()?;
     let (size, statement, declared) = (statement.size(), statement.clone(), declared.to_vec());
     let work = async move |context: StatementContext| {
-        let literals = Literals::InPlace(Numerics::Optimistic);
-        let constants = Constants { parameter_types: Some(&declared), parameter_values: &[], literals };
-        let planned = plan_source(&context, &statement, &source, constants).map_err(NoPlan::into_error)?;
-        let writes = source.stored_in.is_some() || source.returning.is_some();
-        let facts = StatementFacts::of(&context);
-        let described = |query: &LoweredQuery| (RowColumns::of(query), ShownColumns::of(query, &facts).sent);
-        let rows = match &planned.returned {
-            Some(returned) => Some(described(&returned.query)),
-            None if writes => None,
-            None => Some(described(&planned.query)),
-        };
-        Ok(DescribedPart { parameter_types: planned.parameter_types, rows })
+        let described = BoundDescription::of(&context, &statement, &source, &declared)?;
+        let BoundDescription { parameter_types, columns, schema, .. } = described;
+        let returns_rows = source.stored_in.is_none() || source.returning.is_some();
+        Ok(DescribedPart { parameter_types, rows: returns_rows.then_some((columns, schema)) })
     };
     context.plan_apart(size, work).await
 }
@@ -349,7 +341,7 @@ fn columns_of(
 }
 
 fn stored_type(name: &str, sql_type: SqlType) -> Result<ColumnType, EngineError> {
-    if [TypeId::RECORD, TypeId::RECORD_ARRAY].contains(&sql_type.id) {
+    if [TypeId::RECORD, TypeId::RECORD_ARRAY, TypeId::VOID].contains(&sql_type.id) {
         let message = format!("column \"{name}\" has pseudo-type {}", format_type(sql_type));
         return Err(EngineError::new(SqlState::InvalidTableDefinition, message));
     }

@@ -53,13 +53,9 @@ impl Session {
         if let (StatementKind::Unsupported, Command::Sql(tree)) = (inner.kind(), inner.command()) {
             return Err(unsupported_statement(tree));
         }
-        if inner.kind() == StatementKind::CreateTable {
-            let error = EngineError::new(SqlState::SyntaxError, "SELECT ... INTO cannot be prepared");
-        let meaning = self.meaning();
-            return Err(error);
-        }
         self.note_prepared(&inner);
         let declared = self.types_of(&prepare.types)?;
+        let meaning = self.meaning();
         let prepared = self.prepare_inner(&inner, &declared).await;
         let Prepared { parameter_types, schema } = prepared.map_err(|error| error.moved_by(characters_before))?;
         let columns = schema.map(|schema| ToldColumns::new(schema, meaning));
@@ -87,11 +83,11 @@ impl Session {
         interrupt: &'a Interrupt,
     ) -> BoxFuture<'a, Result<Outcome, EngineError>> {
         Box::pin(async move {
-            self.check_executed(&named, inner).await?;
             let named = self.executed(statement)?;
             let inner = named.executable()?;
             let arguments = self.argument_values(statement, &named, params).await?;
             named.count_execution();
+            self.check_executed(&named, inner).await?;
             let outcome = self.dispatch(inner, &arguments, interrupt).await?;
             if let (Some(told), Outcome::Rows { schema, .. }) = (named.columns(), &outcome) {
                 check_same_columns(told.schema(), schema)?;
@@ -108,11 +104,11 @@ impl Session {
         params: &BoundParameters,
     ) -> Result<Outcome, EngineError> {
         let named = self.executed(statement)?;
-        self.check_executed(&named, query).await?;
         let Some(query) = named.statement().filter(|inner| inner.kind() == StatementKind::Query) else {
             return Err(EngineError::new(SqlState::WrongObjectType, "prepared statement is not a SELECT"));
         };
         let arguments = self.argument_values(statement, &named, params).await?;
+        self.check_executed(&named, query).await?;
         let query = self.with_prepared_literals(query, &arguments).await?;
         let wanted = if create.with_data { table::Rows::All } else { table::Rows::None };
         table::create_table_as(&self.context, &query.parsed()?, &create.create, wanted, &arguments).await
@@ -144,11 +140,11 @@ impl Session {
         let (context, request) = (&self.context, Request::of(statement)?);
         if Call::of(statement).is_none() {
             return explain::execute(context, &request, Explained::within(statement)?, params, interrupt).await;
-        self.check_executed(&named, query).await?;
         }
         let named = self.executed(statement)?;
         let query = named.explainable()?;
         let arguments = self.argument_values(statement, &named, params).await?;
+        self.check_executed(&named, query).await?;
         let query = self.with_prepared_literals(query, &arguments).await?;
         explain::execute(context, &request, Explained::prepared(&query), &arguments, interrupt).await
     }

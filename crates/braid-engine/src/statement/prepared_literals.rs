@@ -75,8 +75,8 @@ pub(crate) enum ReadLiterals {
 impl Statement {
     /// Notes that it is prepared. What was noted first stays.
     pub(crate) fn note_prepared(&self, session: ReadingSession, dependencies: impl FnOnce() -> Option<Dependencies>) {
-        let is_bound = matches!(self.kind, StatementKind::Query | StatementKind::LockingQuery | StatementKind::Merge)
-            || self.kind.changes_rows();
+        use StatementKind::{CreateTable, LockingQuery, Merge, Query};
+        let is_bound = matches!(self.kind, Query | LockingQuery | Merge | CreateTable) || self.kind.changes_rows();
         if is_bound && has_strings(self.text()) {
             self.literals.get_or_init(|| {
                 let (notes, settled) = (None, None);

@@ -23,9 +23,27 @@ mod replacement;
 
 use crate::statement::{CreateForm, CreateView, ViewStatement};
 use crate::statement_context::StatementContext;
-use crate::{EngineError, Outcome, Statement};
+use crate::{EngineError, Outcome, ParameterType, Prepared, Statement, front_end};
 pub(crate) use alter::alter_as_table;
 pub(crate) use drop::{Wanted, drop_views};
+
+/// Describes a statement about views, which has no parameters and returns no rows. As in PostgreSQL the query of a materialized view is
+/// looked at already, and that of a view when it is created.
+pub(crate) async fn prepare(
+    context: &StatementContext,
+    statement: &Statement,
+    view: &ViewStatement,
+    declared: &[Option<ParameterType>],
+) -> Result<Prepared, EngineError> {
+    if let ViewStatement::Create(CreateView { form: CreateForm::Materialized { .. }, .. }) = view {
+        let described = front_end::describe(context, statement, declared).await?;
+        if !described.prepared.parameter_types.is_empty() {
+            let message = "materialized views may not be defined using bound parameters";
+            return Err(EngineError::unsupported(message).with_hint("Write the values into the query."));
+        }
+    }
+    Ok(Prepared { parameter_types: Vec::new(), schema: None })
+}
 
 /// Runs a statement about views.
 pub(crate) async fn execute(

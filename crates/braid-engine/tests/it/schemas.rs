@@ -112,7 +112,7 @@ async fn a_description_is_of_the_schemas_names() {
         }
         db.run("alter schema s1 rename to s3;; alter schema old rename to s1").await;
         for _ in 0..2 {
-            assert_eq!(columns(question).await, "Utf8View s1");
+            assert_eq!(columns(question).await, "Utf8 s1");
         }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow::array::{Decimal128Array, Float64Array, Int32Array, Int64Array};
 use arrow::datatypes::Field;
 use braid_base::Random;
-use braid_engine::{ParameterType, Session};
+use braid_engine::{DescribedType, ParameterType, Session};
 use braid_testing::cases;
 
 use crate::test_db::{TestDb, declared, parameter_types, run_one, text_value, value};
@@ -359,9 +359,8 @@ async fn description(db: &TestDb, sql: &str, declared: &[Option<ParameterType>])
     let of_session = async |session: &Session| {
         let statement = session.parse(sql).map_err(|error| error.to_string())?.remove(0);
         let prepared = session.prepare(&statement, declared).await.map_err(|error| error.to_string())?;
-        // Texts are in arrays of either type.
-        let data_type = |field: &Arc<Field>| field.data_type().to_string().replace("Utf8View", "Utf8");
-        let column = |field: &Arc<Field>| format!("{} {}", field.name(), data_type(field));
+        // Arrays are chosen with a plan, types without.
+        let column = |field: &Arc<Field>| format!("{} {:?}", field.name(), DescribedType::of(field));
         let columns: Vec<String> =
             prepared.schema.iter().flat_map(|schema| schema.fields().iter().map(column)).collect();
         Ok(format!("{}, {columns:?}", parameter_types(&prepared)))

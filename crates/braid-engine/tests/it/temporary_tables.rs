@@ -111,7 +111,7 @@ async fn descriptions_and_parameters_are_those_of_the_own_table() {
         format!("{} {answer}", prepared.schema.unwrap().field(0).data_type())
     };
     for _ in 0..3 {
-        assert_eq!((described(&second).await, described(&first).await), ("Utf8View all".into(), "Int32 7".into()));
+        assert_eq!((described(&second).await, described(&first).await), ("Utf8 all".into(), "Int32 7".into()));
     }
 }
 

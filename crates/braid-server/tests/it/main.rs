@@ -42,6 +42,7 @@ mod lifecycle;
 mod local_user;
 mod long_values;
 mod notifications;
+mod parameters;
 mod portals;
 mod prepared_statements;
 mod prepared_columns;
