@@ -34,7 +34,7 @@ use crate::parameter_value::SentValue;
 use crate::recall::SharedForm;
 use crate::session_control::Chain;
 use crate::settings::{DEFINITIONS, Report, Scope, SettingSource, SettingsStamp};
-use crate::statement::{Command, ObjectChange, SequenceKind, SequenceStatement, Tokens};
+use crate::statement::{Command, ObjectChange, Refused, SequenceKind, SequenceStatement, Tokens};
 use crate::statement_context::{MessageScope, Preparation, StatementContext};
 use crate::table_names::{Named, named_table};
 use crate::{
@@ -322,7 +322,9 @@ impl Session {
             Command::View(view) => views::execute(context, statement, view).await,
             Command::RenameIndex(rename) => rename_index(context, statement, rename).await,
             Command::DropAbsent(dropped) => drop_absent(context, dropped),
-            Command::Refused(name) => Err(EngineError::unsupported(format!("{name} is not supported"))),
+            Command::Refused(Refused { name, hint }) => {
+                Err(EngineError::unsupported(format!("{name} is not supported")).with_hint(*hint))
+            }
             Command::Storage(storage) => storage_hints::check(context, storage),
             Command::Transaction(transaction) => {
                 let outcome = self.control(statement, &transaction.statement)?;
@@ -722,9 +724,9 @@ mod tests {
 
     #[test]
     fn refusals_name_the_statement() {
-        let statement = Statement::parse("create extension x").unwrap().remove(0);
+        let statement = Statement::parse("pragma x").unwrap().remove(0);
         let Command::Sql(tree) = statement.command() else { panic!("{statement:?}") };
         let error = unsupported_statement(tree);
-        assert_eq!((error.sqlstate(), error.message()), ("0A000", "CREATE EXTENSION is not supported"));
+        assert_eq!((error.sqlstate(), error.message()), ("0A000", "PRAGMA X is not supported"));
     }
 }

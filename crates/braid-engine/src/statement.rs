@@ -28,7 +28,7 @@
 //! | [`grant_statement`], [`granted_objects`] | GRANT and REVOKE as written |
 //! | [`default_privileges_statement`] | ALTER DEFAULT PRIVILEGES as written |
 //! | [`index_statement`] | ALTER INDEX … RENAME TO as written |
-//! | [`refused_statement`] | what is refused by its name |
+//! | [`refused_statement`], [`unsupported_clauses`] | statements that are refused by name; clauses that are |
 //! | [`do_statement`] | DO as written |
 //! | [`domain_statement`] | CREATE DOMAIN and the like as written |
 //! | [`locking_queries`] | subqueries that lock rows |
@@ -80,6 +80,7 @@ mod syntax_errors;
 mod table_of_rows;
 mod text_template;
 mod transaction_statement;
+mod unsupported_clauses;
 mod view_statement;
 
 use std::fmt;
@@ -122,6 +123,7 @@ pub(crate) use places::Places;
 use places::character_of;
 pub(crate) use prepare_statement::{InnerStatement, PrepareStatement};
 pub(crate) use prepared_literals::{Dependencies, Dependency, FormerReading, PreparedLiterals, ReadLiterals};
+pub(crate) use refused_statement::Refused;
 pub(crate) use relation_names::RelationNames;
 use returned_settings::check_returned_settings;
 pub(crate) use role_names::RoleName;
@@ -134,6 +136,7 @@ pub(crate) use storage_statement::{StorageHint, StorageStatement};
 use syntax_errors::{error_near, parser_error, syntax_error};
 pub(crate) use table_of_rows::CreateTableOfExecution;
 pub(crate) use text_template::{Constant, HoleContent, ScannedText, Unscanned};
+use unsupported_clauses::{check_calls, refused_clause};
 pub(crate) use view_statement::{AlterView, CreateForm, CreateView, RefreshView, ViewChange, ViewStatement};
 
 /// How deep the parser descends. It needs up to four levels for one of the tree.
@@ -320,6 +323,7 @@ impl Statement {
 
     fn parse_tokens(sql: &str, tokens: Vec<TokenWithSpan>) -> Result<Vec<Self>, EngineError> {
         let tokens = braid_sql::syntax::postgresql_tokens(tokens).map_err(|error| parser_error(sql, error))?;
+        check_calls(sql, &tokens)?;
         let (tokens, overridings) = overriding::taken_out(tokens);
         let dialect = SqlDialect::for_tokens(tokens.len());
         let may_lock_rows = tokens.iter().any(|token| is_word(&token.token, Keyword::FOR));
@@ -335,14 +339,17 @@ impl Statement {
             if first.token == Token::EOF {
                 return Ok(statements);
             }
-            let mut command = Command::parse(&mut parser, &first).map_err(|error| parser_error(sql, error))?;
+            let begins = first.span.start;
+            let mut command = Command::parse(&mut parser, &first)
+                .map_err(|error| refused_clause(sql, begins, parser_error(sql, error)))?;
             if may_lock_rows {
                 command = command.with_locking_queries();
             }
             let last = parser.get_current_token().span.end;
             let next = parser.peek_token();
             if !matches!(next.token, Token::SemiColon | Token::EOF) {
-                return Err(error_near(sql, &next.token.to_string(), Some(next.span.start)));
+                let error = error_near(sql, &next.token.to_string(), Some(next.span.start));
+                return Err(refused_clause(sql, begins, error));
             }
             command.rewrite(&mut Rebind);
             let size = command.size();

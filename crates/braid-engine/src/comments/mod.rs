@@ -15,10 +15,11 @@ use std::sync::Arc;
 
 use braid_storage::{AlteredRows, Catalog, CommentSubject, TableDef};
 
+use crate::names::fold;
 use crate::session_locks::LockMode;
 use crate::statement::{CommentObject, CommentStatement};
 use crate::statement_context::StatementContext;
-use crate::{EngineError, Outcome};
+use crate::{EngineError, Outcome, SqlState};
 use subjects::Subject;
 
 /// `COMMENT ON object IS text`
@@ -55,6 +56,12 @@ pub(crate) fn subject_of(
     snapshot: &Catalog,
     object: &CommentObject,
 ) -> Result<CommentSubject, EngineError> {
+    if let CommentObject::Database(name) = object
+        && fold(name) != context.database_name()
+    {
+        let message = format!("database \"{}\" does not exist", fold(name));
+        return Err(EngineError::new(SqlState::InvalidCatalogName, message));
+    }
     match Subject::find(context, snapshot, object)? {
         Subject::Stored(subject) => Ok(subject),
         Subject::Check(..) | Subject::OtherDatabase => Err(EngineError::internal("an object without a subject")),

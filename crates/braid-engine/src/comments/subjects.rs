@@ -56,7 +56,8 @@ impl Subject {
             CommentObject::Role(name) => role(context, name)?,
             CommentObject::Absent(kind, name) => return Err(undefined(kind, &fold(name))),
             CommentObject::Unsupported(kind) => {
-                return Err(EngineError::unsupported(format!("COMMENT ON {kind} is not supported")));
+                let error = EngineError::unsupported(format!("COMMENT ON {kind} is not supported"));
+                return Err(error.with_hint("Leave it out: no such object keeps a comment."));
             }
         }))
     }

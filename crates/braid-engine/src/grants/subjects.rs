@@ -49,7 +49,10 @@ pub(super) fn subjects_of(
     view: &Catalog,
     objects: &GrantedObjects,
 ) -> Result<Vec<Subject>, EngineError> {
-    let unsupported = |what: &str| Err(EngineError::unsupported(format!("privileges of {what} are not supported")));
+    let unsupported = |what: &str| {
+        let error = EngineError::unsupported(format!("privileges of {what} are not supported"));
+        Err(error.with_hint("Leave it out: they have no privileges."))
+    };
     let mut subjects: Vec<Subject> = match objects {
         GrantedObjects::Tables(names) => {
             names.iter().map(|name| relation(context, view, name)).collect::<Result<_, _>>()?

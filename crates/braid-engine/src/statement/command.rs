@@ -21,7 +21,7 @@ use super::maintenance_statement::MaintenanceStatement;
 use super::merge_statement::parse_merge;
 use super::object_statement::ObjectStatement;
 use super::prepare_statement::{PrepareStatement, parse_execute};
-use super::refused_statement::parse_refused;
+use super::refused_statement::{Refused, parse_refused};
 use super::relation_names::RelationNames;
 use super::role_statement::RoleStatement;
 use super::sequence_statement::SequenceStatement;
@@ -80,7 +80,7 @@ pub(crate) enum Command {
     /// DROP of objects that users cannot create, as read here.
     DropAbsent(DropAbsent),
     /// What is refused by its name.
-    Refused(&'static str),
+    Refused(Refused),
 }
 
 impl Command {
@@ -91,6 +91,7 @@ impl Command {
             _ => Keyword::NoKeyword,
         };
         match keyword {
+            _ if let Some(refused) = parse_refused(parser, keyword) => Ok(Self::Refused(refused)),
             Keyword::COPY => {
                 parser.next_token();
                 CopyStatement::parse(parser).map(Self::Copy)
@@ -131,9 +132,6 @@ impl Command {
                 Ok(Self::DefaultPrivileges(statement))
             }
             Keyword::ALTER if let Some(rename) = parse_rename(parser)? => Ok(Self::RenameIndex(rename)),
-            Keyword::CREATE | Keyword::ALTER | Keyword::DROP if let Some(name) = parse_refused(parser) => {
-                Ok(Self::Refused(name))
-            }
             Keyword::DROP if let Some(dropped) = DropAbsent::parse(parser)? => Ok(Self::DropAbsent(dropped)),
             Keyword::ALTER if let Some(storage) = StorageStatement::parse(parser)? => Ok(Self::Storage(storage)),
             Keyword::ALTER if let Some(object) = ObjectStatement::parse(parser)? => Ok(Self::Object(object)),

@@ -47,7 +47,12 @@ pub(super) fn parser_error(sql: &str, error: ParserError) -> EngineError {
 /// sqlparser's `Expected: …, found: …` in PostgreSQL's words; what else it says, as it says it.
 pub(super) fn syntax_error(sql: &str, message: &str, location: Option<Location>) -> EngineError {
     match message.strip_prefix("Expected: ").and_then(|rest| rest.split_once(", found: ")) {
-        Some((expected, found)) => error_near(sql, found, location).with_detail(format!("Expected {expected}.")),
+        Some((expected, found)) => {
+            let error = error_near(sql, found, location);
+            // Lists have the words of other products, too.
+            let is_list = expected.contains(", ") || expected.contains(" or ") || expected.contains("one of");
+            if is_list { error } else { error.with_detail(format!("Expected {expected}.")) }
+        }
         None => {
             let error = EngineError::new(SqlState::SyntaxError, format!("syntax error: {message}"));
             match location {
