@@ -6,6 +6,7 @@ mod alter_table;
 mod attaching;
 mod backends;
 mod checks;
+mod column_suggestions;
 mod comments;
 mod copy;
 mod definition_locks;

@@ -26,11 +26,12 @@
 //! | [`whole_rows`] | names of relations that stand for their rows |
 //! | [`output_names`] | the names of columns |
 //! | [`system_columns`] | the oid of the table that a row is of |
-//! | [`scope`] | what names mean |
+//! | [`scope`], [`column_suggestions`] | what names mean; what they may have meant |
 
 pub mod assignment;
 mod calls;
 mod clauses;
+mod column_suggestions;
 mod common_tables;
 mod from;
 mod grouping;

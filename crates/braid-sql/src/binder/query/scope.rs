@@ -377,15 +377,7 @@ impl<'a> Binder<'a> {
         if SYSTEM_COLUMNS.contains(&name) {
             return Err(self.system_column(name));
         }
-        let error = SqlError::new(SqlState::UndefinedColumn, format!("column \"{name}\" does not exist"));
-        let mut hidden =
-            self.scopes().flat_map(|scope| &scope.relations).filter(|relation| relation.access == Access::Hidden);
-        Err(match hidden.find(|relation| relation.columns.iter().any(|column| column.name == name)) {
-            Some(ScopeRelation { name: Some(relation), .. }) => error.with_hint(format!(
-                "There is a column named \"{name}\" in table \"{relation}\", but it cannot be referenced from this part of the query."
-            )),
-            _ => error,
-        })
+        Err(self.no_column(None, name))
     }
 
     fn column_of(&self, schema: Option<&str>, relation: &str, name: &str) -> Result<&'a ScopeColumn, SqlError> {
@@ -398,9 +390,7 @@ impl<'a> Binder<'a> {
                 Err(SqlError::new(SqlState::AmbiguousColumn, message))
             }
             (None, _) if SYSTEM_COLUMNS.contains(&name) && found.table.is_some() => Err(self.system_column(name)),
-            (None, _) => {
-                Err(SqlError::new(SqlState::UndefinedColumn, format!("column {relation}.{name} does not exist")))
-            }
+            (None, _) => Err(self.no_column(Some(relation), name)),
         }
     }
 
