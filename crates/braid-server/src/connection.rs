@@ -11,7 +11,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use braid_engine::{Session, SettingsStamp, SqlState, Statement, TransactionStatus};
+use braid_engine::{Session, SettingsStamp, Statement, TransactionStatus};
 use pgwire::messages::PgWireBackendMessage;
 use pgwire::messages::response::{
     CommandComplete, NotificationResponse, ReadyForQuery, TransactionStatus as WireStatus,
@@ -76,16 +76,11 @@ impl Connection {
     /// Sends the messages that precede the first statement.
     ///
     /// # Errors
-    /// For a setting of the startup packet with a value that it does not take: the client is refused. Settings that Braid does not have
-    /// are warned of.
+    /// FATAL for a setting that the client asks for and does not get.
     pub fn greet(&mut self, settings: &[(String, String)]) -> Result<(), ErrorReport> {
         for (name, value) in settings {
-            match self.session.begin_with_setting(name, value) {
-                Ok(()) => {}
-                Err(unknown) if unknown.state() == SqlState::UndefinedObject => {
-                    self.wire.put(&ErrorReport::from(unknown).with_severity(Severity::Warning).message());
-                }
-                Err(error) => return Err(ErrorReport::from(error).with_severity(Severity::Fatal)),
+            if let Err(error) = self.session.begin_with_setting(name, value) {
+                return Err(ErrorReport::from(error).with_severity(Severity::Fatal));
             }
         }
         self.put_notices();

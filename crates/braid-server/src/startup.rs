@@ -189,7 +189,7 @@ fn read_startup(version: u32, body: Bytes, peer: SocketAddr, wire: &mut Wire) ->
         user.ok_or_else(|| ErrorReport::fatal("28000", "no PostgreSQL user name specified in startup packet"))?;
     let database = parameters.remove("database").filter(|database| !database.is_empty());
     let database = database.unwrap_or_else(|| user.clone());
-    let mut settings = command_line_settings(&parameters.remove("options").unwrap_or_default());
+    let mut settings = command_line_settings(&parameters.remove("options").unwrap_or_default())?;
     let is_setting = |name: &str| !name.starts_with("_pq_.") && name != "replication";
     settings.extend(parameters.into_iter().filter(|(name, _)| is_setting(name)));
     Ok(Startup { user, database, settings, client })
@@ -200,7 +200,10 @@ fn fatal(report: ErrorReport) -> ErrorReport {
 }
 
 /// `options=-c name=value --name=value`, where a backslash keeps the next character.
-fn command_line_settings(options: &str) -> Vec<(String, String)> {
+///
+/// # Errors
+/// FATAL for another option, and for one without a value.
+fn command_line_settings(options: &str) -> Result<Vec<(String, String)>, ErrorReport> {
     let mut words = vec![String::new()];
     let mut characters = options.chars();
     while let Some(c) = characters.next() {
@@ -214,17 +217,22 @@ fn command_line_settings(options: &str) -> Vec<(String, String)> {
     let mut settings = Vec::new();
     let mut words = words.into_iter().filter(|word| !word.is_empty());
     while let Some(word) = words.next() {
-        let assignment =
-            match word.strip_prefix("--").or_else(|| word.strip_prefix("-c").filter(|rest| !rest.is_empty())) {
-                Some(assignment) => Some(assignment.to_owned()),
-                None if word == "-c" => words.next(),
-                None => None,
-            };
-        if let Some((name, value)) = assignment.as_deref().and_then(|a| a.split_once('=')) {
-            settings.push((name.replace('-', "_"), value.to_owned()));
-        }
+        let (option, assignment) = match word.strip_prefix("--") {
+            Some(assignment) => ("--", Some(assignment.to_owned())),
+            None if word == "-c" => ("-c ", words.next()),
+            None => ("-c ", word.strip_prefix("-c").map(str::to_owned)),
+        };
+        let Some(assignment) = assignment else {
+            let message = format!("invalid command-line argument for server process: {word}");
+            let hint = "Settings are -c name=value or --name=value.";
+            return Err(ErrorReport::fatal("42601", message).with_hint(hint));
+        };
+        let Some((name, value)) = assignment.split_once('=') else {
+            return Err(ErrorReport::fatal("42601", format!("{option}{assignment} requires a value")));
+        };
+        settings.push((name.replace('-', "_"), value.to_owned()));
     }
-    settings
+    Ok(settings)
 }
 
 /// Authenticates the client, if it has to prove a password. The response to a correct proof is only added to the output.
@@ -276,10 +284,22 @@ mod tests {
 
     #[test]
     fn options_are_read_as_postgresql_reads_them() {
-        let settings =
-            |text: &str| command_line_settings(text).into_iter().map(|(n, v)| format!("{n}={v}")).collect::<Vec<_>>();
-        assert_eq!(settings("-c a=1 -cb=2 --c-d=3"), ["a=1", "b=2", "c_d=3"]);
-        assert_eq!(settings(r"-c search_path=a,\ b"), ["search_path=a, b"]);
-        assert!(settings("").is_empty() && settings("-c").is_empty() && settings("-x y").is_empty());
+        let settings = |text: &str| {
+            let read = command_line_settings(text).map_err(|report| report.message.to_string())?;
+            Ok::<_, String>(read.into_iter().map(|(n, v)| format!("{n}={v}")).collect::<Vec<_>>().join(" "))
+        };
+        for (text, expected) in [
+            ("-c a=1 -cb=2 --c-d=3", Ok("a=1 b=2 c_d=3")),
+            (r"-c search_path=a,\ b", Ok("search_path=a, b")),
+            ("", Ok("")),
+            ("-c", Err("invalid command-line argument for server process: -c")),
+            ("-x y", Err("invalid command-line argument for server process: -x")),
+            ("bogus", Err("invalid command-line argument for server process: bogus")),
+            ("-c work_mem", Err("-c work_mem requires a value")),
+            ("--foo", Err("--foo requires a value")),
+        ] {
+            let expected = expected.map(str::to_owned).map_err(str::to_owned);
+            assert_eq!(settings(text), expected, "{text}");
+        }
     }
 }

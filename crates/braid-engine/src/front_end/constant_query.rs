@@ -16,6 +16,7 @@ use braid_sql::expression::{FunctionCall, Node};
 use braid_sql::functions::ValueMemory;
 use braid_sql::functions::advisory::{awaited_lock, waits_for_lock};
 use braid_sql::pg_catalog::pg_catalog;
+use braid_sql::syntax::is_no_columns;
 use braid_sql::tables::NoTables;
 use braid_sql::{Evaluation, Expression, SqlError, SqlState, SqlType, Value};
 use sqlparser::ast::{Expr, GroupByExpr, Query, Select, SelectFlavor, SelectItem, SetExpr};
@@ -314,5 +315,5 @@ fn bare_list(select: &Select) -> Option<&[SelectItem]> {
         && distribute_by.is_empty()
         && sort_by.is_empty()
         && named_window.is_empty();
-    (has_nothing_else && !projection.is_empty()).then_some(projection)
+    (has_nothing_else && !projection.iter().all(is_no_columns)).then_some(projection)
 }

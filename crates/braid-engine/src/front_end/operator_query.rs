@@ -352,8 +352,6 @@ pub(crate) struct PlannedQuery {
     pub query: LoweredQuery,
     /// The varying constants as their types' input functions read them. The first error is that of the statement.
     pub literal_inputs: Vec<Expression>,
-    /// The types of `$1`, `$2`, …
-    pub parameter_types: Vec<SqlType>,
     /// The tables that the query reads.
     pub tables: Vec<Arc<TableDef>>,
     /// RETURNING of the statement.
@@ -477,7 +475,7 @@ fn plan_over(
             _ => None,
         };
         let access = access.and_then(|()| tables.check_populated());
-        Ok(PlannedQuery { query, literal_inputs, parameter_types, tables: Vec::new(), returned, access })
+        Ok(PlannedQuery { query, literal_inputs, tables: Vec::new(), returned, access })
     })
 }
 

@@ -87,7 +87,9 @@ const KINDS: &[Kind] = &[
     kind("transform", CREATE_DROP, LANGUAGES),
     kind("trigger", CREATE_ALTER, RULES),
     kind("constraint trigger", CREATE, RULES),
-    kind("user mapping", ALL, FOREIGN),
+    // Without these words it is a role of this name.
+    kind("user mapping for", ALL, FOREIGN),
+    kind("user mapping if", CREATE_DROP, FOREIGN),
     kind("unlogged table", CREATE, "Leave out UNLOGGED, or create a temporary table."),
     kind("table all in tablespace", ALTER, PLACES),
     kind("index all in tablespace", ALTER, PLACES),
@@ -157,7 +159,10 @@ fn parse_kind(parser: &mut Parser<'_>, verb: Keyword) -> Result<Refused, ParserE
     }
     let is_next = |kind: &&Kind| kind.verbs.contains(&verb) && consume_words(parser, kind.words);
     match KINDS.iter().find(is_next) {
-        Some(kind) => Ok(Refused { name: format!("{verb:?} {}", kind.words.to_ascii_uppercase()), hint: kind.hint }),
+        Some(kind) => {
+            let words = kind.words.trim_end_matches(" for").trim_end_matches(" if").to_ascii_uppercase();
+            Ok(Refused { name: format!("{verb:?} {words}"), hint: kind.hint })
+        }
         None => parser.expected("a kind of object", parser.peek_token()),
     }
 }

@@ -91,7 +91,6 @@ async fn numbers_behave_as_in_postgresql() {
         ("select 40000::smallint", "22003"),
         ("select 1e10::int", "22003"),
         ("select 123456::numeric(5,2)", "22003"),
-        ("select -(-9223372036854775808)", "22003"),
     ])
     .await;
 }

@@ -317,3 +317,31 @@ async fn unusable_certificates_are_named() {
     let error = start(swapped).await.err().unwrap();
     assert!(matches!(&error, ServerError::Tls(TlsError::NoPem { .. })), "{error}");
 }
+
+#[tokio::test]
+async fn settings_that_there_are_not_end_the_connection() {
+    let server = TestServer::start().await;
+    let refusal = async |name: &str, value: &str| {
+        let mut raw = RawClient { stream: TcpStream::connect(server.address).await.unwrap() };
+        let answers = raw.startup(&[("user", "tester"), (name, value)]).await;
+        let last = answers.last().unwrap();
+        match last.kind {
+            'E' => [b'S', b'C', b'M'].map(|field| last.field(field).unwrap()).join(" "),
+            kind => kind.to_string(),
+        }
+    };
+    for (name, value, expected) in [
+        ("foo", "bar", "FATAL 42704 unrecognized configuration parameter \"foo\""),
+        ("options", "-c foo=bar", "FATAL 42704 unrecognized configuration parameter \"foo\""),
+        ("options", "-x y", "FATAL 42601 invalid command-line argument for server process: -x"),
+        ("options", "-c work_mem", "FATAL 42601 -c work_mem requires a value"),
+        ("work_mem", "zzz", "FATAL 22023 invalid value for parameter \"work_mem\": \"zzz\""),
+        ("server_version", "1", "FATAL 55P02 parameter \"server_version\" cannot be changed"),
+        ("foo.bar", "1", "Z"),
+        ("options", "-c work_mem=9MB --search_path=a", "Z"),
+        ("client_encoding", "LATIN1", "Z"),
+        ("_pq_.foo", "1", "Z"),
+    ] {
+        assert_eq!(refusal(name, value).await, expected, "{name}={value}");
+    }
+}

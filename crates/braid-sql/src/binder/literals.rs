@@ -1,6 +1,8 @@
 //! Literals: numbers by their size, bit strings, strings of a type that their place tells, typed strings, intervals.
 
-use sqlparser::ast::{DataType, DateTimeField, Expr, Interval, TypedString, Value as Syntax, ValueWithSpan};
+use sqlparser::ast::{
+    DataType, DateTimeField, Expr, Interval, TypedString, UnaryOperator, Value as Syntax, ValueWithSpan,
+};
 
 use super::places::Place;
 use super::type_syntax::interval_of;
@@ -50,16 +52,15 @@ impl Binder<'_> {
         Ok(Expression::of(Value::text(bits), TypeId::BIT))
     }
 
-    /// `- 9223372036854775808` is one literal: without its sign it is no bigint.
+    /// `- 9223372036854775808` is one literal: without its sign it is no bigint. So are further signs and parentheses around it.
     pub(super) fn negative_literal(&self, operand: &Expr) -> Result<Option<Expression>, SqlError> {
-        match operand {
-            Expr::Value(literal) if self.keeps_type_negated(literal) => Ok(None),
-            Expr::Value(literal @ ValueWithSpan { value: Syntax::Number(digits, _), span }) => {
-                self.look_at(literal)?;
-                number(&format!("-{digits}")).map(Some).map_err(|error| self.places.mark(error, Place::At(span.start)))
-            }
-            _ => Ok(None),
+        let Some((digits, literal)) = signed_number(operand) else { return Ok(None) };
+        if self.keeps_type_negated(literal) {
+            return Ok(None);
         }
+        self.look_at(literal)?;
+        let place = Place::At(literal.span.start);
+        number(&negated(&digits)).map(Some).map_err(|error| self.places.mark(error, place))
     }
 
     /// `DATE '2024-01-01'`
@@ -110,6 +111,25 @@ impl Binder<'_> {
         let error = SqlError::new(SqlState::SyntaxError, format!("syntax error at or near \"{written}\""));
         Err(self.places.mark(error, Place::At(literal.span.start)))
     }
+}
+
+/// A number with the signs before it as one sign, as PostgreSQL's grammar reads it, and the literal in it; `None` for other expressions.
+pub(super) fn signed_number(syntax: &Expr) -> Option<(String, &ValueWithSpan)> {
+    match syntax {
+        Expr::Value(literal @ ValueWithSpan { value: Syntax::Number(digits, _), .. }) => {
+            Some((digits.clone(), literal))
+        }
+        Expr::Nested(inner) => signed_number(inner),
+        Expr::UnaryOp { op: UnaryOperator::Minus, expr } => {
+            signed_number(expr).map(|(digits, literal)| (negated(&digits), literal))
+        }
+        _ => None,
+    }
+}
+
+/// The digits with the other sign.
+fn negated(digits: &str) -> String {
+    digits.strip_prefix('-').map_or_else(|| format!("-{digits}"), str::to_owned)
 }
 
 /// A number: integer, bigint, or numeric.

@@ -11,6 +11,7 @@
 //! | [`column_definitions`] | definitions of columns behind AS |
 //! | [`conflict_targets`] | targets of ON CONFLICT with expressions and conditions |
 //! | [`dialect`] | the dialect, with a bound on the time of reading |
+//! | [`empty_lists`] | SELECT without a list |
 //! | [`fetch_counts`] | computed numbers of rows in FETCH |
 //! | [`frame_exclusions`] | EXCLUDE in frames |
 //! | [`joins`] | joins on the right side of joins, names of joins |
@@ -34,6 +35,7 @@ mod column_definitions;
 mod column_options;
 mod conflict_targets;
 mod dialect;
+mod empty_lists;
 mod fetch_counts;
 mod frame_exclusions;
 mod identity_options;
@@ -62,6 +64,7 @@ pub use column_changes::column_change;
 pub use column_definitions::is_unnamed;
 pub use conflict_targets::conflict_target;
 pub use dialect::SqlDialect;
+pub use empty_lists::is_no_columns;
 pub use fetch_counts::fetch_count;
 pub use frame_exclusions::excluded;
 pub use identity_options::cache_and_name;

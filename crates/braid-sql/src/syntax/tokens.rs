@@ -46,7 +46,7 @@ pub fn postgresql_tokens(tokens: Vec<TokenWithSpan>) -> Result<Vec<TokenWithSpan
     }
     let tokens =
         super::frame_exclusions::in_names(super::spellings::spelt_out(super::array_types::as_brackets(read.done)));
-    let tokens = super::row_locks::as_names(tokens);
+    let tokens = super::row_locks::as_names(super::empty_lists::as_marks(tokens));
     let tokens = super::column_changes::as_defaults(super::identity_options::in_order(tokens));
     let tokens =
         super::table_likes::as_columns(super::set_columns::as_marks(super::conflict_targets::as_marks(tokens)));

@@ -246,14 +246,12 @@ impl Binder<'_> {
                 };
                 let binder = self.in_scope(&around, Clause::FromFunction);
                 let query = binder.query(subquery, Scope::within(&binder))?;
-                let Some(alias) = alias else {
-                    let message = "subquery in FROM must have an alias";
-                    let hint = "For example, FROM (SELECT ...) [AS] foo.";
-                    let place = Place::Query(subquery);
-                    return Err(self.places.mark(SqlError::new(SqlState::SyntaxError, message).with_hint(hint), place));
-                };
                 let (relation, columns) = self.told_apart(query);
-                let names = self.aliased(ScopeRelation::named(fold(&alias.name), columns), Some(alias))?;
+                let names = match alias {
+                    Some(alias) => self.aliased(ScopeRelation::named(fold(&alias.name), columns), Some(alias))?,
+                    // Nothing can name it.
+                    None => ScopeRelation { name: None, ..ScopeRelation::named(String::new(), columns) },
+                };
                 Ok(FromItem { relation, names: vec![names] })
             }
             TableFactor::NestedJoin { table_with_joins, alias } => {

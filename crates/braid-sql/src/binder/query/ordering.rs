@@ -1,13 +1,13 @@
 //! ORDER BY, DISTINCT ON and GROUP BY as references to the select list; LIMIT, OFFSET and FETCH.
 
 use sqlparser::ast::{
-    Expr, Fetch, Ident, LimitClause, Offset, OrderBy, OrderByExpr, OrderByKind, UnaryOperator, Value as Syntax,
-    ValueWithSpan,
+    Expr, Fetch, Ident, LimitClause, Offset, OrderBy, OrderByExpr, OrderByKind, Value as Syntax, ValueWithSpan,
 };
 
 use super::calls::{check_ordered, sort_key};
 use super::{Pending, Target};
 use crate::binder::clause::Clause;
+use crate::binder::literals::signed_number;
 use crate::binder::places::Place;
 use crate::binder::{Binder, fold, without_parentheses};
 use crate::expression::Expression;
@@ -192,28 +192,22 @@ impl Binder<'_> {
         if let Expr::Value(literal) = syntax {
             self.look_at(literal)?;
         }
-        match syntax {
-            Expr::Identifier(name) => self.target_called(name, targets, visible),
-            Expr::UnaryOp { op: UnaryOperator::Minus, expr } if is_number(expr) => {
-                if let Expr::Value(literal) = &**expr {
-                    self.look_at(literal)?;
-                }
-                let position = format!("-{expr}");
-                Err(self.places.mark(
-                    match position.parse::<i32>() {
-                        Ok(_) => not_in_list(clause, &position),
-                        Err(_) => non_integer(clause),
-                    },
-                    Place::Before("-", expr),
-                ))
-            }
-            Expr::Value(ValueWithSpan { value: Syntax::Number(digits, _), .. }) => match digits.parse::<i32>() {
+        if let Some((digits, literal)) = signed_number(syntax) {
+            self.look_at(literal)?;
+            let place = match syntax {
+                Expr::UnaryOp { expr, .. } => Place::Before("-", expr),
+                _ => place,
+            };
+            return match digits.parse::<i32>() {
                 Ok(position) => match usize::try_from(position) {
                     Ok(position @ 1..) if position <= visible => Ok(Some(position - 1)),
-                    _ => Err(self.places.mark(not_in_list(clause, digits), place)),
+                    _ => Err(self.places.mark(not_in_list(clause, &digits), place)),
                 },
                 Err(_) => Err(self.places.mark(non_integer(clause), place)),
-            },
+            };
+        }
+        match syntax {
+            Expr::Identifier(name) => self.target_called(name, targets, visible),
             Expr::Value(ValueWithSpan { value: Syntax::Placeholder(_), .. }) => Ok(None),
             Expr::Value(_) => Err(self.places.mark(non_integer(clause), place)),
             _ => Ok(None),
@@ -321,10 +315,6 @@ impl Binder<'_> {
 
 fn is_null(syntax: &Expr) -> bool {
     matches!(syntax, Expr::Value(ValueWithSpan { value: Syntax::Null, .. }))
-}
-
-fn is_number(syntax: &Expr) -> bool {
-    matches!(syntax, Expr::Value(ValueWithSpan { value: Syntax::Number(..), .. }))
 }
 
 fn not_in_list(clause: &str, position: &str) -> SqlError {

@@ -1,6 +1,8 @@
 //! The names of result columns, as PostgreSQL gives them: of the function, the column, the type, or `?column?`.
 
-use sqlparser::ast::{AccessExpr, ArrayElemTypeDef, DataType, Expr, Query, SelectItem, SetExpr, TrimWhereField};
+use sqlparser::ast::{
+    AccessExpr, ArrayElemTypeDef, BinaryOperator, DataType, Expr, Query, SelectItem, SetExpr, TrimWhereField,
+};
 
 use crate::binder::{Binder, fold};
 use crate::pg_catalog::pg_catalog;
@@ -96,6 +98,7 @@ fn strong_name(expr: &Expr, weak_name: WeakName<'_>) -> Option<String> {
         Expr::Ceil { .. } => "ceil".to_owned(),
         Expr::Floor { .. } => "floor".to_owned(),
         Expr::AtTimeZone { .. } => "timezone".to_owned(),
+        Expr::BinaryOp { op: BinaryOperator::Overlaps, .. } => "overlaps".to_owned(),
         Expr::Exists { negated: false, .. } => "exists".to_owned(),
         Expr::Array(_) => "array".to_owned(),
         Expr::Tuple(_) => "row".to_owned(),

@@ -9,6 +9,7 @@ use super::scope::{Scope, ScopeColumn};
 use crate::binder::places::Place;
 use crate::binder::{Binder, fold};
 use crate::expression::Origin;
+use crate::syntax::is_no_columns;
 use crate::{SqlError, SqlState};
 
 impl Binder<'_> {
@@ -21,6 +22,7 @@ impl Binder<'_> {
         let mut targets = Vec::new();
         for item in items {
             match item {
+                item if is_no_columns(item) => {}
                 SelectItem::UnnamedExpr(syntax) => match self.fields_of_star(syntax)? {
                     Some(fields) => targets.extend(fields.into_iter().map(|(name, expression)| Target {
                         name,
