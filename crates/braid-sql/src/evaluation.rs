@@ -13,11 +13,12 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::expression::{ElementCast, Expression, FunctionCall, Node, Quantified, SetCall, ThroughText};
+use crate::functions::strings::substrings::counts_itself;
 use crate::functions::text_input::read_text;
 use crate::functions::{Call, Function, Rows, SessionFacts, UnlimitedMemory, ValueMemory};
 use crate::pg_catalog::{TypeId, pg_catalog};
 use crate::relation::{ColumnId, Subquery};
-use crate::value_memory::counted;
+use crate::value_memory::{counted, expected_bytes};
 use crate::values::array_limits::check_dimension_count;
 use crate::values::{ArrayValue, Value};
 use crate::{SqlError, SqlState, SqlType};
@@ -185,7 +186,13 @@ impl<'a> Evaluation<'a> {
         argument_types: &[SqlType],
         result_type: SqlType,
     ) -> Result<Value, SqlError> {
-        counted(self.memory, || function.compute(arguments, &self.context(argument_types, result_type)))
+        let mut expected = expected_bytes(arguments, result_type.id);
+        if expected > 0 && pg_catalog().function(function.id).symbol.is_some_and(counts_itself) {
+            expected = 0;
+        }
+        counted(self.memory, expected, |memory| {
+            function.compute(arguments, &Call { memory, ..self.context(argument_types, result_type) })
+        })
     }
 
     fn context<'b>(&'b self, argument_types: &'b [SqlType], result_type: SqlType) -> Call<'b> {
@@ -213,7 +220,8 @@ impl<'a> Evaluation<'a> {
             return Ok(Value::Null);
         }
         let text = self.apply(output, &[value], &[source], SqlType::of(TypeId::CSTRING))?;
-        counted(self.memory, || read_text(input, text, target, -1, self.session))
+        let expected = expected_bytes(std::slice::from_ref(&text), target.id);
+        counted(self.memory, expected, |_| read_text(input, text, target, -1, self.session))
     }
 
     fn each_element(&self, array: &Expression, cast: ElementCast, target: SqlType) -> Result<Value, SqlError> {

@@ -1,12 +1,17 @@
 //! Memory for long values: it is reserved under the budget of a query before they are made.
 //!
 //! A function whose result may be much longer than its arguments reserves memory for the result before it allocates it. Results of all
-//! other functions are at most a small multiple of their arguments; the evaluation counts them when they are there. What is reserved stays
-//! reserved until the evaluation of a row ends, whatever becomes of the values. Short values are not counted.
+//! other functions are about as long as their arguments: the evaluation reserves as much before it calls them ([`counted`]), from which
+//! the function's own reservations are taken. When the result is there, it stays reserved until the evaluation of a row ends, whatever
+//! becomes of the value; what was on the way to it is given back. Short values are not counted.
+//!
+//! A text that grows takes three times its bytes: the old and the new string while it is moved, or the string and the value that is made of
+//! it ([`GrowingValue`]). A text whose length is known takes its bytes ([`exact_text`](crate::values::exact_text)).
 
 use std::cell::Cell;
 use std::fmt;
 
+use crate::pg_catalog::{TypeId, pg_catalog};
 use crate::values::Value;
 use crate::{SqlError, SqlState};
 
@@ -23,6 +28,9 @@ pub trait ValueMemory: fmt::Debug {
 
     /// Bytes that values have reserved since the evaluation began.
     fn reserved(&self) -> usize;
+
+    /// Gives back what was reserved for values that are gone.
+    fn release(&self, bytes: usize);
 }
 
 /// Memory without a limit, for values that are bounded in another way.
@@ -37,6 +45,8 @@ impl ValueMemory for UnlimitedMemory {
     fn reserved(&self) -> usize {
         0
     }
+
+    fn release(&self, _: usize) {}
 }
 
 /// A number of bytes for all values together, for evaluations outside of the run of a query.
@@ -99,7 +109,40 @@ impl ValueMemory for LimitedMemory {
     fn reserved(&self) -> usize {
         self.reserved.get()
     }
+
+    fn release(&self, bytes: usize) {
+        self.reserved.set(self.reserved.get().saturating_sub(bytes));
+    }
 }
+
+/// Memory that was reserved for a call before it: what the call reserves is taken from it first.
+#[derive(Debug)]
+struct PaidMemory<'a> {
+    memory: &'a dyn ValueMemory,
+    left: Cell<usize>,
+}
+
+impl ValueMemory for PaidMemory<'_> {
+    fn reserve(&self, bytes: usize) -> Result<(), SqlError> {
+        let paid = self.left.get().min(bytes);
+        if bytes > paid {
+            self.memory.reserve(bytes - paid)?;
+        }
+        self.left.set(self.left.get() - paid);
+        Ok(())
+    }
+
+    fn reserved(&self) -> usize {
+        self.memory.reserved().saturating_sub(self.left.get())
+    }
+
+    fn release(&self, bytes: usize) {
+        self.memory.release(bytes);
+    }
+}
+
+/// Bytes that a value takes for each of its own while it grows: see the top of this file.
+const GROWING_FACTOR: usize = 3;
 
 /// The memory of a value that grows until it is complete.
 #[derive(Debug)]
@@ -114,12 +157,13 @@ impl<'a> GrowingValue<'a> {
         Self { memory, reserved: 0 }
     }
 
-    /// Reserves memory for the value to have `bytes` bytes.
+    /// Reserves memory for the value to have `bytes` bytes, and for its growth.
     ///
     /// # Errors
     /// As [`ValueMemory::reserve`].
     pub fn reach(&mut self, bytes: usize) -> Result<(), SqlError> {
-        if bytes > SHORT_BYTES_MAX && bytes > self.reserved {
+        let bytes = if bytes > SHORT_BYTES_MAX { bytes.saturating_mul(GROWING_FACTOR) } else { 0 };
+        if bytes > self.reserved {
             self.memory.reserve(bytes - self.reserved)?;
             self.reserved = bytes;
         }
@@ -135,21 +179,57 @@ pub fn reserve(memory: &dyn ValueMemory, bytes: usize) -> Result<(), SqlError> {
     if bytes > SHORT_BYTES_MAX { memory.reserve(bytes) } else { Ok(()) }
 }
 
-/// Makes a value, and counts those of its bytes that were not reserved meanwhile.
+/// Makes a value that needs about `expected` bytes meanwhile, under the memory that `make` is given. The value stays reserved, and what
+/// was reserved on the way to it does not.
 ///
 /// # Errors
 /// Those of `make`; as [`ValueMemory::reserve`].
-pub fn counted(memory: &dyn ValueMemory, make: impl FnOnce() -> Result<Value, SqlError>) -> Result<Value, SqlError> {
+pub fn counted(
+    memory: &dyn ValueMemory,
+    expected: usize,
+    make: impl FnOnce(&dyn ValueMemory) -> Result<Value, SqlError>,
+) -> Result<Value, SqlError> {
     let before = memory.reserved();
-    let value = make()?;
-    let bytes = own_bytes(&value);
-    if bytes > SHORT_BYTES_MAX {
-        let reserved = memory.reserved() - before;
-        if bytes > reserved {
-            memory.reserve(bytes - reserved)?;
+    let value = match expected {
+        0..=SHORT_BYTES_MAX => make(memory)?,
+        expected => {
+            memory.reserve(expected)?;
+            let paid = PaidMemory { memory, left: Cell::new(expected) };
+            let value = make(&paid)?;
+            memory.release(paid.left.get());
+            value
         }
+    };
+    let bytes = Some(own_bytes(&value)).filter(|bytes| *bytes > SHORT_BYTES_MAX).unwrap_or(0);
+    let reserved = memory.reserved().saturating_sub(before);
+    if bytes > reserved {
+        memory.reserve(bytes - reserved)?;
+    } else if !has_parts(&value) {
+        memory.release(reserved - bytes);
     }
     Ok(value)
+}
+
+/// Whether other values are within a value, which may have been counted when they were made.
+fn has_parts(value: &Value) -> bool {
+    matches!(value, Value::Array(_) | Value::Record(_) | Value::Jsonb(_))
+}
+
+/// Bytes that a call needs about while it makes a value of this type of its arguments, beside them: a text is made as a string first.
+/// Documents are not looked into, and what is of a fixed length takes none.
+pub fn expected_bytes(arguments: &[Value], result_type: TypeId) -> usize {
+    let of_argument = |argument: &Value| match argument {
+        Value::Text(text) => text.len(),
+        // As text a byte has two digits.
+        Value::Bytea(bytes) => 2 * bytes.len(),
+        Value::Array(array) => size_of_val(array.values.as_slice()),
+        _ => 0,
+    };
+    let bytes: usize = arguments.iter().map(of_argument).sum();
+    if bytes <= SHORT_BYTES_MAX || pg_catalog().type_entry(result_type).length > 0 {
+        return 0;
+    }
+    bytes.saturating_mul(2)
 }
 
 /// Bytes behind a value, without those that the elements of an array have: elements are shared with other arrays, or were counted when they
@@ -164,20 +244,21 @@ fn own_bytes(value: &Value) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::values::ArrayValue;
 
     #[test]
     fn a_growing_value_reserves_what_it_lacks() {
-        let memory = LimitedMemory::new(10_000);
+        let memory = LimitedMemory::new(30_000);
         let mut value = GrowingValue::new(&memory);
-        for (bytes, reserved) in [(100, 0), (SHORT_BYTES_MAX, 0), (5000, 5000), (4999, 5000), (10_000, 10_000)] {
+        for (bytes, reserved) in [(100, 0), (SHORT_BYTES_MAX, 0), (5000, 15_000), (4999, 15_000), (10_000, 30_000)] {
             value.reach(bytes).unwrap();
             assert_eq!(memory.reserved(), reserved, "{bytes}");
         }
         let error = value.reach(10_001).unwrap_err();
         assert_eq!(error.state(), SqlState::OutOfMemory);
-        assert_eq!(error.message(), "values need 10001 bytes; 10000 bytes are available");
+        assert_eq!(error.message(), "values need 30003 bytes; 30000 bytes are available");
         // What was refused is not counted.
-        assert_eq!(memory.reserved(), 10_000);
+        assert_eq!(memory.reserved(), 30_000);
     }
 
     #[test]
@@ -185,16 +266,45 @@ mod tests {
         let memory = LimitedMemory::new(usize::MAX);
         let text = |bytes: usize| Value::text("x".repeat(bytes));
         let own = own_bytes(&text(5000));
-        counted(&memory, || Ok(text(5000))).unwrap();
+        counted(&memory, 0, |_| Ok(text(5000))).unwrap();
         assert_eq!(memory.reserved(), own);
-        counted(&memory, || {
+        counted(&memory, 0, |memory| {
             memory.reserve(5000)?;
             Ok(text(5000))
         })
         .unwrap();
         assert_eq!(memory.reserved(), 2 * own);
-        counted(&memory, || Ok(text(100))).unwrap();
+        counted(&memory, 0, |_| Ok(text(100))).unwrap();
         assert_eq!(memory.reserved(), 2 * own);
+    }
+
+    #[test]
+    fn what_a_call_needs_is_reserved_before_it() {
+        let memory = LimitedMemory::new(20_000);
+        let text = |bytes: usize| Value::text("x".repeat(bytes));
+        let own = own_bytes(&text(5000));
+        let made = counted(&memory, 15_000, |paid| {
+            assert_eq!((memory.reserved(), paid.reserved()), (15_000, 0));
+            paid.reserve(10_000)?;
+            assert_eq!((memory.reserved(), paid.reserved()), (15_000, 10_000));
+            paid.reserve(7000)?;
+            assert_eq!((memory.reserved(), paid.reserved()), (17_000, 17_000));
+            Ok(text(5000))
+        });
+        assert_eq!(made.unwrap(), text(5000));
+        assert_eq!(memory.reserved(), own);
+        counted(&memory, 15_000, |_| -> Result<Value, SqlError> { panic!("it is called within the memory") })
+            .unwrap_err();
+        // Elements that were counted when they were made stay counted.
+        counted(&memory, 6000, |paid| {
+            let elements = vec![counted(paid, 0, |_| Ok(text(5000)))?];
+            Ok(Value::Array(ArrayValue::of(TypeId::TEXT, elements).into()))
+        })
+        .unwrap();
+        assert_eq!(memory.reserved(), 2 * own);
+        for (result_type, expected) in [(TypeId::TEXT, 10_000), (TypeId::INT4, 0), (TypeId::CSTRING, 10_000)] {
+            assert_eq!(expected_bytes(&[text(5000), Value::Int4(1)], result_type), expected);
+        }
     }
 
     #[test]
@@ -202,7 +312,7 @@ mod tests {
         let memory = LimitedMemory::new(10_000);
         let with_text_of = |bytes: usize| {
             memory.only(|memory| {
-                counted(memory, || Ok(Value::text("x".repeat(6000))))?;
+                counted(memory, 0, |_| Ok(Value::text("x".repeat(6000))))?;
                 Ok(Value::text("x".repeat(bytes)))
             })
         };

@@ -73,6 +73,15 @@ impl ValueMemory for RowValues {
     fn reserved(&self) -> usize {
         self.bytes.get()
     }
+
+    fn release(&self, bytes: usize) {
+        let (before, bytes) = (self.bytes.get(), self.bytes.get().saturating_sub(bytes));
+        self.bytes.set(bytes);
+        if before > BATCH_BYTES_MAX {
+            let held = if bytes > BATCH_BYTES_MAX { bytes } else { 0 };
+            self.reservation.borrow_mut().resize(held).expect("less memory is never refused");
+        }
+    }
 }
 
 /// Makes an array of values, which it counts.
@@ -293,6 +302,11 @@ mod tests {
             values.clear();
             assert_eq!((values.reserved(), fixed.used()), (0, 0));
         }
+        values.reserve(LONG).unwrap();
+        values.release(1 << 20);
+        assert_eq!((values.reserved(), fixed.used()), (2 << 20, 2 << 20));
+        values.release(LONG);
+        assert_eq!((values.reserved(), fixed.used()), (0, 0));
         values.reserve(LONG).unwrap();
         drop(values);
         assert_eq!(fixed.used(), 0);

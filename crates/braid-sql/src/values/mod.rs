@@ -9,6 +9,7 @@
 //! | [`enum_value`] | values of enumerated types |
 //! | [`record`] | rows as values |
 //! | `memory` | how much memory values hold |
+//! | [`exact_text`] | texts that are written where they stay |
 //! | [`json`] | the trees of jsonb |
 //! | [`json_datetime`] | dates and times within a jsonpath |
 //! | [`json_path`] | paths in jsonb |
@@ -18,6 +19,7 @@ pub mod array;
 pub mod array_limits;
 pub mod calendar;
 pub mod enum_value;
+pub mod exact_text;
 pub mod interval;
 pub mod json;
 pub mod json_datetime;

@@ -1,7 +1,10 @@
 //! The rows of each group, as bytes, for aggregates that need them in an order.
 //!
 //! Rows have numbers, so that parts of a group can be put together in any order. At the end the rows of a group are sorted by these numbers,
-//! then as the call asks for; repetitions are dropped for DISTINCT; what is left is accumulated. A group must fit in memory then.
+//! then as the call asks for; repetitions are dropped for DISTINCT; what is left is accumulated. A group must fit in memory then. Rows that
+//! are accumulated in the order of their numbers are read one by one.
+//!
+//! The rows of a group are in blocks, so that they are not moved when more come.
 //!
 //! ```text
 //! bytes of the rest (u32) │ number (u64) │ whether it counts (u8) │ values
@@ -33,13 +36,71 @@ const ROWS_BETWEEN_CHECKS: usize = 1024;
 /// 32, and is accumulated into another.
 const DECODED_BYTES_PER_BYTE: usize = 8;
 
+/// Aggregates that make one text of texts.
+const OF_TEXTS: &str = "string_agg";
+
+/// Bytes in memory for each byte of rows of which a text is made one by one: the text is moved while it grows.
+const TEXT_BYTES_PER_BYTE: usize = 3;
+
+/// Bytes of a block; a longer row has one of its own.
+const BLOCK_BYTES: usize = 64 << 10;
+
 /// The rows of each group.
 #[derive(Debug)]
 pub(super) struct KeptRows {
     call: Arc<AccumulationCall>,
-    groups: Vec<Vec<u8>>,
+    groups: Vec<GroupRows>,
     /// Bytes of all groups' rows.
     bytes: usize,
+}
+
+/// The rows of a group, as bytes.
+#[derive(Clone, Debug, Default)]
+struct GroupRows {
+    full: Vec<Vec<u8>>,
+    /// The block that the next row is written to.
+    last: Vec<u8>,
+    row_count: usize,
+    length: usize,
+    /// Bytes that the blocks hold.
+    capacity: usize,
+}
+
+impl GroupRows {
+    /// Adds one whole row or more.
+    fn push(&mut self, rows: [&[u8]; 2], row_count: usize) {
+        let length = rows[0].len() + rows[1].len();
+        if self.last.len() + length > BLOCK_BYTES && !self.last.is_empty() {
+            let next = Vec::with_capacity(length.max(BLOCK_BYTES));
+            self.capacity += next.capacity() + size_of::<Vec<u8>>();
+            self.full.push(std::mem::replace(&mut self.last, next));
+        }
+        let before = self.last.capacity();
+        rows.into_iter().for_each(|rows| self.last.extend(rows));
+        self.capacity += self.last.capacity() - before;
+        self.length += length;
+        self.row_count += row_count;
+    }
+
+    fn blocks(&self) -> impl Iterator<Item = &[u8]> {
+        self.full.iter().chain([&self.last]).map(Vec::as_slice)
+    }
+
+    /// The rows, in their order in memory.
+    fn rows(&self) -> impl Iterator<Item = &[u8]> {
+        self.blocks().flat_map(rows_in)
+    }
+}
+
+/// The rows of a block, each with what comes behind it.
+fn rows_in(block: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let mut rest = block;
+    std::iter::from_fn(move || {
+        let row = rest;
+        let length = row.first_chunk().map(|length| u32::from_le_bytes(*length) as usize)?;
+        rest = row.get(size_of::<u32>() + length..).unwrap_or_default();
+        Some(row)
+    })
 }
 
 /// A row that is read.
@@ -55,17 +116,46 @@ impl KeptRows {
         Self { call, groups: Vec::new(), bytes: 0 }
     }
 
-    /// Changes the rows of a group.
-    fn change(
-        &mut self,
-        group: u32,
-        change: impl FnOnce(&mut Vec<u8>) -> Result<(), SqlError>,
-    ) -> Result<(), SqlError> {
-        let rows = &mut self.groups[group as usize];
-        let before = rows.capacity();
-        let changed = change(rows);
-        self.bytes = self.bytes - before + rows.capacity();
-        changed
+    /// Adds rows to a group.
+    fn push(&mut self, group: u32, rows: [&[u8]; 2], row_count: usize) {
+        let of_group = &mut self.groups[group as usize];
+        let before = of_group.capacity;
+        of_group.push(rows, row_count);
+        self.bytes = self.bytes - before + of_group.capacity;
+    }
+
+    /// Whether rows are accumulated one by one in the order of their numbers.
+    fn is_streamed(&self) -> bool {
+        let call = &*self.call;
+        call.order.is_empty() && call.equalities.is_none() && matches!(call.direct, DirectArguments::Known(_))
+    }
+
+    /// Bytes in memory for each byte of a group's rows while its result is made.
+    fn bytes_per_byte(&self) -> usize {
+        if self.call.name == OF_TEXTS && self.is_streamed() { TEXT_BYTES_PER_BYTE } else { DECODED_BYTES_PER_BYTE }
+    }
+
+    /// The result of rows that are accumulated in the order of their numbers.
+    fn streamed_result(&self, rows: &GroupRows, cancelled: &StopFlag) -> Result<Value, ForeignError> {
+        let call = &*self.call;
+        let mut numbered = Vec::with_capacity(rows.row_count);
+        for row in rows.rows() {
+            check(numbered.len(), cancelled)?;
+            numbered.push((number_of(row)?, row));
+        }
+        if !numbered.is_sorted_by_key(|(number, _)| *number) {
+            numbered.sort_unstable_by_key(|(number, _)| *number);
+        }
+        let mut accumulation = call.start()?;
+        for (at, (_, row)) in numbered.into_iter().enumerate() {
+            check(at, cancelled)?;
+            let row = take_row(&mut &*row)?;
+            if row.counts {
+                accumulation.add(&row.values[..call.argument_count], &call.context())?;
+            }
+        }
+        let DirectArguments::Known(direct) = &call.direct else { unreachable!("such rows are not streamed") };
+        Ok(accumulation.finish(direct, &call.context())?)
     }
 
     /// Whether a row with these values is of no use.
@@ -76,13 +166,15 @@ impl KeptRows {
     }
 
     /// The result of a group's rows.
-    fn result(&self, rows: &[u8], cancelled: &StopFlag) -> Result<Value, ForeignError> {
+    fn result(&self, rows: &GroupRows, cancelled: &StopFlag) -> Result<Value, ForeignError> {
         let call = &*self.call;
+        if self.is_streamed() {
+            return self.streamed_result(rows, cancelled);
+        }
         let mut read = Vec::new();
-        let mut rest = rows;
-        while !rest.is_empty() {
+        for mut row in rows.rows() {
             check(read.len(), cancelled)?;
-            read.push(take_row(&mut rest)?);
+            read.push(take_row(&mut row)?);
         }
         read.sort_unstable_by_key(|row| row.number);
         let direct = match &call.direct {
@@ -141,7 +233,7 @@ impl KeptRows {
 
 impl ForeignStates for KeptRows {
     fn update(&mut self, groups: &[u32], group_count: usize, arguments: &[ArrayRef]) -> Result<(), ForeignError> {
-        self.groups.resize(group_count, Vec::new());
+        self.groups.resize(group_count, GroupRows::default());
         let first = self.call.next.fetch_add(groups.len() as u64, Atomic::Relaxed);
         let (arrays, filter) = arguments.split_at(self.call.ids.len());
         let filter = filter.first().map(|filter| filter.as_boolean().clone());
@@ -160,11 +252,7 @@ impl ForeignStates for KeptRows {
             encoded.push(u8::from(counts));
             values.iter().try_for_each(|value| encode(value, &mut encoded))?;
             let length = u32::try_from(encoded.len()).map_err(|_| too_long())?;
-            self.change(*group, |rows| {
-                rows.extend(length.to_le_bytes());
-                rows.extend(&encoded);
-                Ok(())
-            })?;
+            self.push(*group, [&length.to_le_bytes(), &encoded], 1);
         }
         Ok(())
     }
@@ -173,8 +261,9 @@ impl ForeignStates for KeptRows {
         let mut parts = BinaryViewBuilder::new();
         for group in groups {
             match self.groups.get(*group as usize) {
-                Some(rows) if i32::try_from(rows.len()).is_err() => return Err(Box::new(too_long())),
-                Some(rows) if !rows.is_empty() => parts.append_value(rows),
+                Some(rows) if i32::try_from(rows.length).is_err() => return Err(Box::new(too_long())),
+                Some(rows) if rows.length == rows.last.len() && rows.length > 0 => parts.append_value(&rows.last),
+                Some(rows) if rows.length > 0 => parts.append_value(rows.blocks().collect::<Vec<_>>().concat()),
                 _ => parts.append_null(),
             }
         }
@@ -182,33 +271,32 @@ impl ForeignStates for KeptRows {
     }
 
     fn merge(&mut self, groups: &[u32], group_count: usize, parts: &ArrayRef) -> Result<(), ForeignError> {
-        self.groups.resize(group_count, Vec::new());
+        self.groups.resize(group_count, GroupRows::default());
         for (group, part) in groups.iter().zip(parts.as_binary_view()) {
             let Some(part) = part else { continue };
-            self.change(*group, |rows| {
-                rows.extend(part);
-                Ok(())
-            })?;
+            self.push(*group, [part, &[]], rows_in(part).count());
         }
         Ok(())
     }
 
     fn results(&self, groups: Range<usize>, cancelled: &StopFlag) -> Result<ArrayRef, ForeignError> {
         let mut results = ArrayBuilder::new(form_of_result(self.call.result));
+        let none = GroupRows::default();
         for group in groups {
-            let rows = self.groups.get(group).map_or(&[][..], Vec::as_slice);
-            results.add(&self.result(rows, cancelled)?)?;
+            results.add(&self.result(self.groups.get(group).unwrap_or(&none), cancelled)?)?;
         }
         Ok(results.finish())
     }
 
     fn bytes(&self) -> usize {
-        self.bytes + self.groups.capacity() * size_of::<Vec<u8>>()
+        self.bytes + self.groups.capacity() * size_of::<GroupRows>()
     }
 
     fn results_bytes(&self, groups: Range<usize>) -> usize {
-        let lengths = || groups.clone().filter_map(|group| self.groups.get(group)).map(Vec::len);
-        lengths().sum::<usize>() + DECODED_BYTES_PER_BYTE * lengths().max().unwrap_or(0)
+        let factor = self.bytes_per_byte();
+        let of_groups = || groups.clone().filter_map(|group| self.groups.get(group));
+        let of_one = |rows: &GroupRows| (factor - 1) * rows.length + rows.row_count * size_of::<(u64, &[u8])>();
+        of_groups().map(|rows| rows.length).sum::<usize>() + of_groups().map(of_one).max().unwrap_or(0)
     }
 }
 
@@ -220,8 +308,17 @@ fn check(at: usize, cancelled: &StopFlag) -> Result<(), ForeignError> {
     }
 }
 
+/// The number of a row.
+fn number_of(row: &[u8]) -> Result<u64, SqlError> {
+    let number = row.get(size_of::<u32>()..).and_then(|row| row.first_chunk());
+    number.map(|number| u64::from_le_bytes(*number)).ok_or_else(broken)
+}
+
+fn broken() -> SqlError {
+    SqlError::new(SqlState::InternalError, "the rows of a group are broken")
+}
+
 fn take_row(rest: &mut &[u8]) -> Result<Row, SqlError> {
-    let broken = || SqlError::new(SqlState::InternalError, "the rows of a group are broken");
     let (length, after) = rest.split_first_chunk().ok_or_else(broken)?;
     let (row, after) = after.split_at_checked(u32::from_le_bytes(*length) as usize).ok_or_else(broken)?;
     *rest = after;

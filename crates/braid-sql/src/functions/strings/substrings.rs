@@ -3,41 +3,73 @@
 use super::results::{HEADER_BYTES, VALUE_BYTES_MAX, append, append_counted, cast_to_text, check_allocation};
 use crate::functions::Call;
 use crate::functions::Implementations;
+use crate::values::exact_text::ExactText;
 use crate::{SqlError, SqlState, Value};
 
 /// Functions of parts of texts.
 pub const FUNCTIONS: Implementations = &[
-    ("text_substr", |args, _| {
-        substring(args[0].as_text(), args[1].as_int4(), Some(args[2].as_int4())).map(Value::text)
+    ("text_substr", |args, call| {
+        part_of(substring(args[0].as_text(), args[1].as_int4(), Some(args[2].as_int4()))?, call)
     }),
-    ("text_substr_no_len", |args, _| substring(args[0].as_text(), args[1].as_int4(), None).map(Value::text)),
+    ("text_substr_no_len", |args, call| part_of(substring(args[0].as_text(), args[1].as_int4(), None)?, call)),
     ("textoverlay", |args, _| overlay(args, args[3].as_int4())),
     ("textoverlay_no_len", |args, _| overlay(args, args[1].as_text().chars().count() as i32)),
     ("textpos", textpos),
     ("text_starts_with", |args, _| Ok(Value::Bool(args[0].as_text().starts_with(args[1].as_text())))),
-    ("text_left", |args, _| Ok(Value::text(left(args[0].as_text(), args[1].as_int4())))),
-    ("text_right", |args, _| Ok(Value::text(right(args[0].as_text(), args[1].as_int4())))),
+    ("text_left", |args, call| part_of(left(args[0].as_text(), args[1].as_int4()), call)),
+    ("text_right", |args, call| part_of(right(args[0].as_text(), args[1].as_int4()), call)),
     ("lpad", |args, call| pad(args, args[2].as_text(), Side::Left, call)),
     ("rpad", |args, call| pad(args, args[2].as_text(), Side::Right, call)),
     ("lpad(text int4)", |args, call| pad(args, " ", Side::Left, call)),
     ("rpad(text int4)", |args, call| pad(args, " ", Side::Right, call)),
-    ("btrim", |args, _| Ok(Value::text(args[0].as_text().trim_matches(any_of(&args[1]))))),
-    ("ltrim", |args, _| Ok(Value::text(args[0].as_text().trim_start_matches(any_of(&args[1]))))),
-    ("rtrim", |args, _| Ok(Value::text(args[0].as_text().trim_end_matches(any_of(&args[1]))))),
-    ("btrim1", |args, _| Ok(Value::text(args[0].as_text().trim_matches(' ')))),
-    ("ltrim1", |args, _| Ok(Value::text(args[0].as_text().trim_start_matches(' ')))),
-    ("rtrim1", |args, _| Ok(Value::text(args[0].as_text().trim_end_matches(' ')))),
+    ("btrim", |args, call| part_of(args[0].as_text().trim_matches(any_of(&args[1])), call)),
+    ("ltrim", |args, call| part_of(args[0].as_text().trim_start_matches(any_of(&args[1])), call)),
+    ("rtrim", |args, call| part_of(args[0].as_text().trim_end_matches(any_of(&args[1])), call)),
+    ("btrim1", |args, call| part_of(args[0].as_text().trim_matches(' '), call)),
+    ("ltrim1", |args, call| part_of(args[0].as_text().trim_start_matches(' '), call)),
+    ("rtrim1", |args, call| part_of(args[0].as_text().trim_end_matches(' '), call)),
     ("repeat", repeat),
     ("replace_text", replace),
     ("split_part", split_part),
-    ("textcat", |args, _| concatenated(args[0].as_text(), args[1].as_text())),
+    ("textcat", |args, call| concatenated(args[0].as_text(), args[1].as_text(), call)),
     ("textanycat(text anynonarray)", |args, call| {
-        concatenated(args[0].as_text(), &cast_to_text(&args[1], call.argument_types[1], call)?)
+        concatenated(args[0].as_text(), &cast_to_text(&args[1], call.argument_types[1], call)?, call)
     }),
     ("anytextcat(anynonarray text)", |args, call| {
-        concatenated(&cast_to_text(&args[0], call.argument_types[0], call)?, args[1].as_text())
+        concatenated(&cast_to_text(&args[0], call.argument_types[0], call)?, args[1].as_text(), call)
     }),
 ];
+
+/// The C functions of this file that reserve all that they need, and which need less than their arguments have, or much more.
+const SELF_COUNTING: &[&str] = &[
+    "text_substr",
+    "text_substr_no_len",
+    "text_left",
+    "text_right",
+    "lpad",
+    "rpad",
+    "btrim",
+    "ltrim",
+    "rtrim",
+    "btrim1",
+    "ltrim1",
+    "rtrim1",
+    "repeat",
+    "replace_text",
+    "split_part",
+    "textcat",
+];
+
+/// Whether a C function reserves all that it needs.
+pub fn counts_itself(symbol: &str) -> bool {
+    SELF_COUNTING.contains(&symbol)
+}
+
+/// A part of a text as a value of its own.
+fn part_of(text: &str, call: &Call<'_>) -> Result<Value, SqlError> {
+    call.reserve(text.len())?;
+    Ok(Value::text(text))
+}
 
 fn negative_length() -> SqlError {
     SqlError::new(SqlState::SubstringError, "negative substring length not allowed")
@@ -142,16 +174,16 @@ fn pad(args: &[Value], fill: &str, side: Side, call: &Call<'_>) -> Result<Value,
     let (times, part) = (missing / fill_characters, &fill[..offset(fill, missing % fill_characters)]);
     let bytes = kept.len() + times * fill.len() + part.len();
     call.reserve(bytes)?;
-    let mut out = String::with_capacity(bytes);
+    let mut out = ExactText::new(bytes);
     if let Side::Right = side {
-        out.push_str(kept);
+        out.push(kept);
     }
-    out.extend(std::iter::repeat_n(fill, times));
-    out.push_str(part);
+    out.push_repeated(fill, times);
+    out.push(part);
     if let Side::Left = side {
-        out.push_str(kept);
+        out.push(kept);
     }
-    Ok(Value::text(out))
+    Ok(Value::text(out.finish()))
 }
 
 fn any_of(set: &Value) -> impl Fn(char) -> bool + '_ {
@@ -164,7 +196,9 @@ fn repeat(args: &[Value], call: &Call<'_>) -> Result<Value, SqlError> {
         return Err(too_large());
     }
     call.reserve(text.len() * count)?;
-    Ok(Value::text(text.repeat(count)))
+    let mut repeated = ExactText::new(text.len() * count);
+    repeated.push_repeated(text, count);
+    Ok(Value::text(repeated.finish()))
 }
 
 fn replace(args: &[Value], call: &Call<'_>) -> Result<Value, SqlError> {
@@ -184,13 +218,13 @@ fn replace(args: &[Value], call: &Call<'_>) -> Result<Value, SqlError> {
 }
 
 /// A field of a text with separators; a negative number counts from the last. There is nothing outside the text.
-fn split_part(args: &[Value], _: &Call<'_>) -> Result<Value, SqlError> {
+fn split_part(args: &[Value], call: &Call<'_>) -> Result<Value, SqlError> {
     let (text, separator, number) = (args[0].as_text(), args[1].as_text(), args[2].as_int4());
     if number == 0 {
         return Err(SqlError::new(SqlState::InvalidParameterValue, "field position must not be zero"));
     }
     if separator.is_empty() {
-        return Ok(Value::text(if number.abs_diff(0) == 1 { text } else { "" }));
+        return part_of(if number.abs_diff(0) == 1 { text } else { "" }, call);
     }
     let place = number.unsigned_abs() as usize - 1;
     let field = if number > 0 {
@@ -199,10 +233,15 @@ fn split_part(args: &[Value], _: &Call<'_>) -> Result<Value, SqlError> {
         let fields = text.matches(separator).count() + 1;
         fields.checked_sub(place + 1).and_then(|place| text.split(separator).nth(place))
     };
-    Ok(Value::text(field.unwrap_or_default()))
+    part_of(field.unwrap_or_default(), call)
 }
 
-fn concatenated(left: &str, right: &str) -> Result<Value, SqlError> {
-    check_allocation(left.len() + right.len())?;
-    Ok(Value::text([left, right].concat()))
+fn concatenated(left: &str, right: &str, call: &Call<'_>) -> Result<Value, SqlError> {
+    let bytes = left.len() + right.len();
+    check_allocation(bytes)?;
+    call.reserve(bytes)?;
+    let mut text = ExactText::new(bytes);
+    text.push(left);
+    text.push(right);
+    Ok(Value::text(text.finish()))
 }
