@@ -1,4 +1,4 @@
-//! Sums, averages and extremes of numerics as integers, and variances of integers by the sum of their squares.
+//! Sums, averages and extremes of numerics as integers, and variances by the sum of the squares.
 //!
 //! A sum shows as many digits after the point as the number with the most of them. Where the rows of an argument show several scales, the
 //! maximum of these is one more aggregate; of an extreme they are the last digits of the compared integers.
@@ -133,7 +133,7 @@ impl Lowering<'_> {
         }))
     }
 
-    /// A variance of integers whose sum of squares has 128 bits; `None` for others.
+    /// A variance of integers, or of numerics as integers, whose sum of squares has 128 bits; `None` for others.
     fn variance(
         &self,
         function: Variances,
@@ -143,34 +143,34 @@ impl Lowering<'_> {
         groups: &mut Groups,
     ) -> Result<Option<NumericFinish>, SqlError> {
         let [argument] = &call.arguments[..] else { return Ok(None) };
-        let digits = match argument.sql_type.id {
-            TypeId::INT2 => 5,
-            TypeId::INT4 => 10,
-            _ => return Ok(None),
-        };
         // Different numbers have equal squares, and the argument is computed for the sum and for the squares.
         if call.is_distinct || argument.is_volatile() {
             return Ok(None);
         }
-        let value = self.expression(argument, columns)?;
+        let integers = |digits| Ok(Some(FixedPoint::of(self.expression(argument, columns)?, digits, 0)));
+        let number = match argument.sql_type.id {
+            TypeId::INT2 => integers(5),
+            TypeId::INT4 => integers(10),
+            TypeId::INT8 => integers(19),
+            _ => self.fixed(argument, columns),
+        };
+        let Some(FixedPoint { value, digits, scale, shown: None, .. }) = number? else { return Ok(None) };
+        if scale > DIGITS_MAX / 2 || self.digits(2 * u32::from(digits) + ROW_COUNT_DIGITS).is_none() {
+            return Ok(None);
+        }
         let square = Lowered::Arithmetic {
             operation: Arithmetic::Multiply,
             left: Box::new(value.clone()),
             right: Box::new(value.clone()),
             range: NumberRange::Numeric,
         };
-        let own = |value: Lowered, digits, at| Argument {
-            number: FixedPoint::of(value, digits, 0),
-            at,
-            is_distinct: false,
-            filter,
+        let (at, at_square) = (groups.argument(&value), groups.expression(square));
+        let mut add = |function, argument| {
+            groups.call(LoweredCall { function, argument: Some(argument), distinct: false, filter })
         };
-        let (at, at_square) = (groups.argument(&value), groups.expression(square.clone()));
-        let (number, square) = (own(value, digits, at), own(square, 2 * digits, at_square));
-        let sum = number.call(AggregateFunction::Sum, groups);
-        let count = number.call(AggregateFunction::Count, groups);
-        let squares = square.call(AggregateFunction::Sum, groups);
-        Ok(Some(NumericFinish::Variance { sum, squares, count, function }))
+        let (sum, count) = (add(AggregateFunction::Sum, at), add(AggregateFunction::Count, at));
+        let squares = add(AggregateFunction::Sum, at_square);
+        Ok(Some(NumericFinish::Variance { sum, squares, count, function: Variances { scale, ..function } }))
     }
 
     /// The numbers that are aggregated: numerics as integers, or integers whose aggregate is a numeric.
@@ -235,5 +235,5 @@ fn variances(name: &str) -> Option<Variances> {
         "var_pop" => (Spread::Population, false),
         _ => return None,
     };
-    Some(Variances { spread, is_deviation })
+    Some(Variances { spread, is_deviation, scale: 0 })
 }

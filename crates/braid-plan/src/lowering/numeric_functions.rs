@@ -89,9 +89,11 @@ impl fmt::Display for Quotients {
     }
 }
 
-/// Variances of integers, or their roots: `(sums, sums of squares, counts)`.
+/// Variances of numbers as integers at a scale, or their roots: `(sums, sums of squares, counts)`.
 #[derive(Debug)]
 pub(super) struct Variances {
+    /// Digits after the point of the numbers; their squares have twice as many.
+    pub scale: u8,
     /// What they are of.
     pub spread: Spread,
     /// Whether the root is taken.
@@ -110,9 +112,10 @@ impl ForeignExpression for Variances {
                 results.add(&Value::Null)?;
                 continue;
             }
-            let [sum, squares] = [sums, squares].map(|sums| {
+            let scale = u16::from(self.scale);
+            let [sum, squares] = [(sums, scale), (squares, 2 * scale)].map(|(sums, scale)| {
                 let mut sum = NumericSum::default();
-                sum.add_integer(sums.value(row));
+                sum.add(&Numeric::from_unscaled(sums.value(row), scale));
                 sum
             });
             results.add(&Value::Numeric(variance(&sum, &squares, count, self.spread, self.is_deviation)?))?;

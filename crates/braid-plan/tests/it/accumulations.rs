@@ -182,7 +182,8 @@ fn call(random: &mut SeededRandom) -> String {
     let fraction = pick(random, &["0.5", "0", "1", "0.3", "ARRAY[0.25, 0.75]"]);
     let (one, another, value) = (pick(random, number), pick(random, &["f", "place"]), pick(random, any));
     let same = pick(random, &["i", "s", "d", "b"]);
-    let call = match random.below(20) {
+    let exact = pick(random, &["i", "i::int2", "n", "place", "i::numeric / 3", "n - 1.5"]);
+    let call = match random.below(26) {
         0 => format!("array_agg({value} ORDER BY {order})"),
         1 => format!("string_agg(s, ',' ORDER BY {order})"),
         2 => format!("string_agg(h || s, s ORDER BY {order})"),
@@ -202,6 +203,21 @@ fn call(random: &mut SeededRandom) -> String {
         16 => format!("{}(DISTINCT {one})", pick(random, &["sum", "avg"])),
         17 => format!("string_agg(DISTINCT s, ',' {})", pick(random, &["", "ORDER BY s DESC"])),
         18 => format!("{}({value})", pick(random, &["count", "array_agg"])),
+        19 => format!("{}({exact})", pick(random, &["variance", "var_pop", "stddev", "stddev_pop"])),
+        20 => {
+            format!("{}({})", pick(random, &["bit_and", "bit_or", "bit_xor"]), pick(random, &["i", "i::int2", "place"]))
+        }
+        21 => format!("regr_count({another}, f)"),
+        22 => format!(
+            "round({}(f, {another})::numeric, 6)",
+            pick(random, &["corr", "covar_samp", "regr_slope", "regr_r2"])
+        ),
+        23 => {
+            format!("percentile_disc({fraction}) WITHIN GROUP (ORDER BY {})", pick(random, &["f", "f DESC", "i", "d"]))
+        }
+        24 => {
+            format!("percentile_cont({fraction}) WITHIN GROUP (ORDER BY {})", pick(random, &["f DESC", "place", "i"]))
+        }
         _ => format!("percentile_disc(g / 100.0) WITHIN GROUP (ORDER BY {same})"),
     };
     // Two functions take the results of calls, which FILTER follows.

@@ -9,8 +9,11 @@ use crate::{SqlError, SqlState, Value};
 pub const AGGREGATES: Aggregates = &[
     ("int8inc", |_, _| Ok(Box::new(Count(0)))),
     ("int8inc_any", |_, _| Ok(Box::new(Count(0)))),
-    ("int8inc_float8_float8", |_, _| Ok(Box::new(Count(0)))),
+    (COUNT_OF_PAIRS, |_, _| Ok(Box::new(Count(0)))),
 ];
+
+/// `regr_count`
+pub(super) const COUNT_OF_PAIRS: &str = "int8inc_float8_float8";
 
 #[derive(Debug)]
 struct Count(i64);

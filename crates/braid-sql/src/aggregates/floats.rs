@@ -9,50 +9,62 @@ use crate::functions::Call;
 use crate::functions::numbers::floats::{add, float_overflow};
 use crate::{SqlError, Value};
 
-/// Averages, variances and deviations of `real` and `double precision`.
-pub const AGGREGATES: Aggregates = &[
-    ("float4_accum float8_avg", AVERAGE),
-    ("float4_accum float8_var_pop", VARIANCE_OF_POPULATION),
-    ("float4_accum float8_var_samp", VARIANCE_OF_SAMPLE),
-    ("float4_accum float8_stddev_pop", DEVIATION_OF_POPULATION),
-    ("float4_accum float8_stddev_samp", DEVIATION_OF_SAMPLE),
-    ("float8_accum float8_avg", AVERAGE),
-    ("float8_accum float8_var_pop", VARIANCE_OF_POPULATION),
-    ("float8_accum float8_var_samp", VARIANCE_OF_SAMPLE),
-    ("float8_accum float8_stddev_pop", DEVIATION_OF_POPULATION),
-    ("float8_accum float8_stddev_samp", DEVIATION_OF_SAMPLE),
-];
+/// What is made of the moments of floats; `None` for null.
+pub type FloatFinish = fn(&FloatMoments) -> Option<f64>;
 
-const AVERAGE: Start = |_, _| Ok(Box::new(FloatMoments::new(|own| Some(own.sum / at_least(own.count, 1.0)?))));
-const VARIANCE_OF_POPULATION: Start =
-    |_, _| Ok(Box::new(FloatMoments::new(|own| Some(own.squares / at_least(own.count, 1.0)?))));
-const VARIANCE_OF_SAMPLE: Start =
-    |_, _| Ok(Box::new(FloatMoments::new(|own| Some(own.squares / (at_least(own.count, 2.0)? - 1.0)))));
-const DEVIATION_OF_POPULATION: Start =
-    |_, _| Ok(Box::new(FloatMoments::new(|own| Some((own.squares / at_least(own.count, 1.0)?).sqrt()))));
-const DEVIATION_OF_SAMPLE: Start =
-    |_, _| Ok(Box::new(FloatMoments::new(|own| Some((own.squares / (at_least(own.count, 2.0)? - 1.0)).sqrt()))));
+/// Aggregates by the functions of transition and result, each with what it makes of the moments.
+macro_rules! of_floats {
+    ($($functions:literal => $finish:expr),* $(,)?) => {
+        /// Averages, variances and deviations of `real` and `double precision`.
+        pub const AGGREGATES: Aggregates = &[$(($functions, {
+            const START: Start = |_, _| Ok(Box::new(Moments { moments: FloatMoments::default(), finish: $finish }));
+            START
+        })),*];
+
+        /// What each of them makes of the moments of its argument.
+        pub(super) const FINISHES: &[(&str, FloatFinish)] = &[$(($functions, $finish)),*];
+    };
+}
+
+of_floats! {
+    "float4_accum float8_avg" => AVERAGE,
+    "float4_accum float8_var_pop" => VARIANCE_OF_POPULATION,
+    "float4_accum float8_var_samp" => VARIANCE_OF_SAMPLE,
+    "float4_accum float8_stddev_pop" => DEVIATION_OF_POPULATION,
+    "float4_accum float8_stddev_samp" => DEVIATION_OF_SAMPLE,
+    "float8_accum float8_avg" => AVERAGE,
+    "float8_accum float8_var_pop" => VARIANCE_OF_POPULATION,
+    "float8_accum float8_var_samp" => VARIANCE_OF_SAMPLE,
+    "float8_accum float8_stddev_pop" => DEVIATION_OF_POPULATION,
+    "float8_accum float8_stddev_samp" => DEVIATION_OF_SAMPLE,
+}
+
+const AVERAGE: FloatFinish = |own| Some(own.sum / at_least(own.count, 1.0)?);
+const VARIANCE_OF_POPULATION: FloatFinish = |own| Some(own.squares / at_least(own.count, 1.0)?);
+const VARIANCE_OF_SAMPLE: FloatFinish = |own| Some(own.squares / (at_least(own.count, 2.0)? - 1.0));
+const DEVIATION_OF_POPULATION: FloatFinish = |own| Some((own.squares / at_least(own.count, 1.0)?).sqrt());
+const DEVIATION_OF_SAMPLE: FloatFinish = |own| Some((own.squares / (at_least(own.count, 2.0)? - 1.0)).sqrt());
 
 /// A count that suffices for a result.
 pub(super) fn at_least(count: f64, count_min: f64) -> Option<f64> {
     (count >= count_min).then_some(count)
 }
 
-#[derive(Clone, Copy, Debug)]
-struct FloatMoments {
-    finish: fn(&Self) -> Option<f64>,
+/// Count, sum, and sum of squared differences from the average.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct FloatMoments {
     count: f64,
     sum: f64,
-    /// The sum of squared differences from the average.
     squares: f64,
 }
 
 impl FloatMoments {
-    fn new(finish: fn(&Self) -> Option<f64>) -> Self {
-        Self { finish, count: 0.0, sum: 0.0, squares: 0.0 }
-    }
-
-    fn add_float(&mut self, value: f64) -> Result<(), SqlError> {
+    /// Takes a value in.
+    ///
+    /// # Errors
+    /// When a sum of finite numbers overflows.
+    #[inline]
+    pub fn add(&mut self, value: f64) -> Result<(), SqlError> {
         let before = *self;
         self.count += 1.0;
         self.sum += value;
@@ -73,7 +85,11 @@ impl FloatMoments {
         Ok(())
     }
 
-    fn with(&self, other: &Self) -> Result<Self, SqlError> {
+    /// These and the moments of other values.
+    ///
+    /// # Errors
+    /// As [`Self::add`].
+    pub fn with(&self, other: &Self) -> Result<Self, SqlError> {
         if self.count == 0.0 || other.count == 0.0 {
             return Ok(if self.count == 0.0 { *other } else { *self });
         }
@@ -83,36 +99,54 @@ impl FloatMoments {
         if squares.is_infinite() && !self.squares.is_infinite() && !other.squares.is_infinite() {
             return Err(float_overflow());
         }
-        Ok(Self { finish: self.finish, count, sum: add(self.sum, other.sum)?, squares })
+        Ok(Self { count, sum: add(self.sum, other.sum)?, squares })
+    }
+
+    /// What they are made of.
+    pub fn parts(&self) -> [f64; 3] {
+        [self.count, self.sum, self.squares]
+    }
+
+    /// Those of these [parts](Self::parts).
+    pub fn of_parts([count, sum, squares]: [f64; 3]) -> Self {
+        Self { count, sum, squares }
     }
 }
 
-impl Accumulator for FloatMoments {
+/// The moments of the values so far.
+#[derive(Clone, Copy, Debug)]
+struct Moments {
+    moments: FloatMoments,
+    finish: FloatFinish,
+}
+
+impl Accumulator for Moments {
     fn add(&mut self, arguments: &[Value], _call: &Call<'_>) -> Result<(), SqlError> {
         match &arguments[0] {
-            Value::Float4(value) => self.add_float((*value).into()),
-            value => self.add_float(value.as_float8()),
+            Value::Float4(value) => self.moments.add((*value).into()),
+            value => self.moments.add(value.as_float8()),
         }
     }
 
     fn merge(&mut self, other: Box<dyn Accumulator>, _call: &Call<'_>) -> Result<(), SqlError> {
-        *self = self.with(&same(other))?;
+        let other: Self = same(other);
+        self.moments = self.moments.with(&other.moments)?;
         Ok(())
     }
 
     fn parts(&self) -> Option<Vec<Value>> {
-        Some([self.count, self.sum, self.squares].map(Value::Float8).into())
+        Some(self.moments.parts().map(Value::Float8).into())
     }
 
     fn merge_parts(&mut self, parts: &[Value], _call: &Call<'_>) -> Result<(), SqlError> {
         let [count, sum, squares] = as_many(parts)?;
-        let [count, sum, squares] = [float_of(count)?, float_of(sum)?, float_of(squares)?];
-        *self = self.with(&Self { finish: self.finish, count, sum, squares })?;
+        let parts = [float_of(count)?, float_of(sum)?, float_of(squares)?];
+        self.moments = self.moments.with(&FloatMoments::of_parts(parts))?;
         Ok(())
     }
 
     fn finish(&self, _direct: &[Value], _call: &Call<'_>) -> Result<Value, SqlError> {
-        Ok((self.finish)(self).map_or(Value::Null, Value::Float8))
+        Ok((self.finish)(&self.moments).map_or(Value::Null, Value::Float8))
     }
 
     fn bytes(&self) -> usize {

@@ -4,6 +4,38 @@ use super::accumulator::{Accumulator, as_many, same};
 use crate::functions::{Call, Implementation};
 use crate::{SqlError, SqlType, Value};
 
+/// What a fold of integers does with their bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BitOperation {
+    /// `bit_and`
+    And,
+    /// `bit_or`
+    Or,
+    /// `bit_xor`
+    Xor,
+}
+
+impl BitOperation {
+    /// That of a transition function.
+    pub(super) fn of(transition: &str) -> Option<Self> {
+        match transition {
+            "int2and" | "int4and" | "int8and" => Some(Self::And),
+            "int2or" | "int4or" | "int8or" => Some(Self::Or),
+            "int2xor" | "int4xor" | "int8xor" => Some(Self::Xor),
+            _ => None,
+        }
+    }
+
+    /// The bits of both integers.
+    pub fn combined(self, one: i64, other: i64) -> i64 {
+        match self {
+            Self::And => one & other,
+            Self::Or => one | other,
+            Self::Xor => one ^ other,
+        }
+    }
+}
+
 /// The value so far; null before the first.
 #[derive(Debug)]
 pub(super) struct Fold {

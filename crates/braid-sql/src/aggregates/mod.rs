@@ -33,7 +33,10 @@ pub mod regressions;
 use std::sync::LazyLock;
 
 pub use accumulator::Accumulator;
-use folds::Fold;
+use floats::FloatFinish;
+use folds::{BitOperation, Fold};
+use ordered_sets::Percentile;
+use regressions::PairFinish;
 
 use crate::functions::ordering::SortKey;
 use crate::functions::{Call, Implementation, implementation_of};
@@ -122,6 +125,40 @@ impl Aggregate {
             Method::Folded { transition, combine } => Box::new(Fold::new(transition, combine)),
         };
         Ok(Accumulation { accumulator, skips_nulls: self.skips_nulls() })
+    }
+}
+
+/// The state of an aggregate of numbers that has a fixed size, for states by group that are no [`Accumulation`]s. Rows with nulls are
+/// skipped.
+#[derive(Clone, Copy, Debug)]
+pub enum FixedState {
+    /// The moments of floats.
+    Floats(FloatFinish),
+    /// The moments of pairs of floats.
+    Pairs(PairFinish),
+    /// How many pairs of floats there are.
+    PairCount,
+    /// The bits of integers; null without any.
+    Bits(BitOperation),
+}
+
+impl Aggregate {
+    /// Its state, if that has a fixed size.
+    pub fn fixed_state(&self) -> Option<FixedState> {
+        let functions = functions_of(self.entry);
+        let of_floats = || floats::FINISHES.iter().find(|(own, _)| *own == functions);
+        let of_pairs = || regressions::FINISHES.iter().find(|(own, _)| *own == functions);
+        if functions == counts::COUNT_OF_PAIRS {
+            return Some(FixedState::PairCount);
+        }
+        let moments = of_floats().map(|(_, finish)| FixedState::Floats(*finish));
+        let moments = moments.or_else(|| of_pairs().map(|(_, finish)| FixedState::Pairs(*finish)));
+        moments.or_else(|| BitOperation::of(&functions).map(FixedState::Bits))
+    }
+
+    /// The percentile of one fraction that it is, if it is one of floats, or the value of a row.
+    pub fn percentile(&self) -> Option<Percentile> {
+        Percentile::of(&functions_of(self.entry))
     }
 }
 

@@ -51,6 +51,42 @@ pub const AGGREGATES: Aggregates = &[
     ("ordered_set_transition mode_final", of_rows!(|own, _, call| own.mode(call))),
 ];
 
+/// A percentile of one fraction, which may be made of values that are not sorted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Percentile {
+    /// The first value of at least a fraction of the rows.
+    Discrete,
+    /// The float at a fraction of the way from the first row to the last.
+    Continuous,
+}
+
+impl Percentile {
+    /// The one that these functions of transition and result make.
+    pub(super) fn of(functions: &str) -> Option<Self> {
+        match functions {
+            "ordered_set_transition percentile_disc_final" => Some(Self::Discrete),
+            "ordered_set_transition percentile_cont_float8_final" => Some(Self::Continuous),
+            _ => None,
+        }
+    }
+
+    /// The places of the two rows, of which there are `count`, that the value is between, and how far it is from the first to the second.
+    ///
+    /// # Errors
+    /// For what is no fraction.
+    pub fn places(self, count: usize, fraction: f64) -> Result<(usize, usize, f64), SqlError> {
+        check_fraction(fraction)?;
+        let last = count.saturating_sub(1);
+        if let Self::Discrete = self {
+            let place = ((fraction * count as f64).ceil() as usize).clamp(1, count.max(1)) - 1;
+            return Ok((place, place, 0.0));
+        }
+        let place = fraction * last as f64;
+        let (below, above) = (place.floor(), place.ceil());
+        Ok(((below as usize).min(last), (above as usize).min(last), place - below))
+    }
+}
+
 type Finish = fn(&OrderedRows, &[Value], &Call<'_>) -> Result<Value, SqlError>;
 
 /// The values that are not null, in their order.
@@ -126,8 +162,8 @@ fn check_fraction(fraction: f64) -> Result<(), SqlError> {
 
 /// The first value of at least this fraction of the rows.
 fn discrete(rows: &[Value], fraction: f64) -> Result<Value, SqlError> {
-    let count = (fraction * rows.len() as f64).ceil() as usize;
-    Ok(rows[count.clamp(1, rows.len()) - 1].clone())
+    let (place, ..) = Percentile::Discrete.places(rows.len(), fraction)?;
+    Ok(rows[place].clone())
 }
 
 /// The value at this fraction of the way from the first to the last row, between two rows if it falls there.
@@ -136,15 +172,17 @@ fn continuous(
     fraction: f64,
     between: fn(&Value, &Value, f64) -> Result<Value, SqlError>,
 ) -> Result<Value, SqlError> {
-    let place = fraction * (rows.len() - 1) as f64;
-    let (below, above) = (place.floor(), place.ceil());
-    let at = |place: f64| &rows[(place as usize).min(rows.len() - 1)];
-    if below == above { Ok(at(below).clone()) } else { between(at(below), at(above), place - below) }
+    let (below, above, rest) = Percentile::Continuous.places(rows.len(), fraction)?;
+    if below == above { Ok(rows[below].clone()) } else { between(&rows[below], &rows[above], rest) }
 }
 
 fn between_floats(low: &Value, high: &Value, fraction: f64) -> Result<Value, SqlError> {
-    let (low, high) = (low.as_float8(), high.as_float8());
-    Ok(Value::Float8(low + fraction * (high - low)))
+    Ok(Value::Float8(float_between(low.as_float8(), high.as_float8(), fraction)))
+}
+
+/// The float at a fraction of the way from one to another.
+pub fn float_between(low: f64, high: f64, fraction: f64) -> f64 {
+    low + fraction * (high - low)
 }
 
 fn between_intervals(low: &Value, high: &Value, fraction: f64) -> Result<Value, SqlError> {

@@ -7,58 +7,53 @@ use crate::functions::Call;
 use crate::functions::numbers::floats::{add, float_overflow};
 use crate::{SqlError, Value};
 
-/// A result of the sums over pairs.
+/// What is made of the moments of pairs; `None` for null.
+pub type PairFinish = fn(&PairMoments) -> Option<f64>;
+
+/// Aggregates by the functions of transition and result, each with what it makes of the moments.
 macro_rules! of_pairs {
-    ($finish:expr) => {{
-        const START: Start = |_, _| Ok(Box::new(PairMoments::new($finish)));
-        START
-    }};
+    ($($functions:literal => $finish:expr),* $(,)?) => {
+        /// Aggregates of two floats, y before x. Null where the formula divides by 0.
+        pub const AGGREGATES: Aggregates = &[$(($functions, {
+            const START: Start = |_, _| Ok(Box::new(Moments { moments: PairMoments::default(), finish: $finish }));
+            START
+        })),*];
+
+        /// What each of them makes of the moments of its arguments.
+        pub(super) const FINISHES: &[(&str, PairFinish)] = &[$(($functions, $finish)),*];
+    };
 }
 
-/// Aggregates of two floats, y before x. Null where the formula divides by 0.
-pub const AGGREGATES: Aggregates = &[
-    ("float8_regr_accum float8_regr_sxx", of_pairs!(|own| own.counted(1.0, own.xx))),
-    ("float8_regr_accum float8_regr_syy", of_pairs!(|own| own.counted(1.0, own.yy))),
-    ("float8_regr_accum float8_regr_sxy", of_pairs!(|own| own.counted(1.0, own.xy))),
-    ("float8_regr_accum float8_regr_avgx", of_pairs!(|own| own.counted(1.0, own.x / own.count))),
-    ("float8_regr_accum float8_regr_avgy", of_pairs!(|own| own.counted(1.0, own.y / own.count))),
-    ("float8_regr_accum float8_covar_pop", of_pairs!(|own| own.counted(1.0, own.xy / own.count))),
-    ("float8_regr_accum float8_covar_samp", of_pairs!(|own| own.counted(2.0, own.xy / (own.count - 1.0)))),
-    (
-        "float8_regr_accum float8_corr",
-        of_pairs!(|own| match own {
-            own if own.xx == 0.0 || own.yy == 0.0 => None,
-            own => own.counted(1.0, own.xy / (own.xx * own.yy).sqrt()),
-        }),
-    ),
-    (
-        "float8_regr_accum float8_regr_r2",
-        of_pairs!(|own| match own {
-            own if own.xx == 0.0 => None,
-            own if own.yy == 0.0 => own.counted(1.0, 1.0),
-            own => own.counted(1.0, (own.xy * own.xy) / (own.xx * own.yy)),
-        }),
-    ),
-    (
-        "float8_regr_accum float8_regr_slope",
-        of_pairs!(|own| match own {
-            own if own.xx == 0.0 => None,
-            own => own.counted(1.0, own.xy / own.xx),
-        }),
-    ),
-    (
-        "float8_regr_accum float8_regr_intercept",
-        of_pairs!(|own| match own {
-            own if own.xx == 0.0 => None,
-            own => own.counted(1.0, (own.y - own.x * own.xy / own.xx) / own.count),
-        }),
-    ),
-];
+of_pairs! {
+    "float8_regr_accum float8_regr_sxx" => |own| own.counted(1.0, own.xx),
+    "float8_regr_accum float8_regr_syy" => |own| own.counted(1.0, own.yy),
+    "float8_regr_accum float8_regr_sxy" => |own| own.counted(1.0, own.xy),
+    "float8_regr_accum float8_regr_avgx" => |own| own.counted(1.0, own.x / own.count),
+    "float8_regr_accum float8_regr_avgy" => |own| own.counted(1.0, own.y / own.count),
+    "float8_regr_accum float8_covar_pop" => |own| own.counted(1.0, own.xy / own.count),
+    "float8_regr_accum float8_covar_samp" => |own| own.counted(2.0, own.xy / (own.count - 1.0)),
+    "float8_regr_accum float8_corr" => |own| match own {
+        own if own.xx == 0.0 || own.yy == 0.0 => None,
+        own => own.counted(1.0, own.xy / (own.xx * own.yy).sqrt()),
+    },
+    "float8_regr_accum float8_regr_r2" => |own| match own {
+        own if own.xx == 0.0 => None,
+        own if own.yy == 0.0 => own.counted(1.0, 1.0),
+        own => own.counted(1.0, (own.xy * own.xy) / (own.xx * own.yy)),
+    },
+    "float8_regr_accum float8_regr_slope" => |own| match own {
+        own if own.xx == 0.0 => None,
+        own => own.counted(1.0, own.xy / own.xx),
+    },
+    "float8_regr_accum float8_regr_intercept" => |own| match own {
+        own if own.xx == 0.0 => None,
+        own => own.counted(1.0, (own.y - own.x * own.xy / own.xx) / own.count),
+    },
+}
 
 /// Sums of x and of y, and of the products of their differences from their averages.
-#[derive(Clone, Copy, Debug)]
-struct PairMoments {
-    finish: fn(&Self) -> Option<f64>,
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PairMoments {
     count: f64,
     x: f64,
     xx: f64,
@@ -68,10 +63,6 @@ struct PairMoments {
 }
 
 impl PairMoments {
-    fn new(finish: fn(&Self) -> Option<f64>) -> Self {
-        Self { finish, count: 0.0, x: 0.0, xx: 0.0, y: 0.0, yy: 0.0, xy: 0.0 }
-    }
-
     /// A result for at least so many pairs.
     fn counted(&self, count_min: f64, result: f64) -> Option<f64> {
         at_least(self.count, count_min).map(|_| result)
@@ -86,7 +77,12 @@ impl PairMoments {
         }
     }
 
-    fn add_pair(&mut self, y: f64, x: f64) -> Result<(), SqlError> {
+    /// Takes a pair in.
+    ///
+    /// # Errors
+    /// When a sum of finite numbers overflows.
+    #[inline]
+    pub fn add(&mut self, y: f64, x: f64) -> Result<(), SqlError> {
         let before = *self;
         self.count += 1.0;
         self.x += x;
@@ -116,7 +112,11 @@ impl PairMoments {
         Ok(())
     }
 
-    fn with(&self, other: &Self) -> Result<Self, SqlError> {
+    /// These and the moments of other pairs.
+    ///
+    /// # Errors
+    /// As [`Self::add`].
+    pub fn with(&self, other: &Self) -> Result<Self, SqlError> {
         if self.count == 0.0 || other.count == 0.0 {
             return Ok(if self.count == 0.0 { *other } else { *self });
         }
@@ -129,7 +129,6 @@ impl PairMoments {
             if overflows { Err(float_overflow()) } else { Ok(sum) }
         };
         Ok(Self {
-            finish: self.finish,
             count,
             x: add(self.x, other.x)?,
             xx: product(self.xx, other.xx, x_difference, x_difference)?,
@@ -138,32 +137,50 @@ impl PairMoments {
             xy: product(self.xy, other.xy, x_difference, y_difference)?,
         })
     }
+
+    /// What they are made of.
+    pub fn parts(&self) -> [f64; 6] {
+        [self.count, self.x, self.xx, self.y, self.yy, self.xy]
+    }
+
+    /// Those of these [parts](Self::parts).
+    pub fn of_parts([count, x, xx, y, yy, xy]: [f64; 6]) -> Self {
+        Self { count, x, xx, y, yy, xy }
+    }
 }
 
-impl Accumulator for PairMoments {
+/// The moments of the pairs so far.
+#[derive(Clone, Copy, Debug)]
+struct Moments {
+    moments: PairMoments,
+    finish: PairFinish,
+}
+
+impl Accumulator for Moments {
     fn add(&mut self, arguments: &[Value], _call: &Call<'_>) -> Result<(), SqlError> {
-        self.add_pair(arguments[0].as_float8(), arguments[1].as_float8())
+        self.moments.add(arguments[0].as_float8(), arguments[1].as_float8())
     }
 
     fn merge(&mut self, other: Box<dyn Accumulator>, _call: &Call<'_>) -> Result<(), SqlError> {
-        *self = self.with(&same(other))?;
+        let other: Self = same(other);
+        self.moments = self.moments.with(&other.moments)?;
         Ok(())
     }
 
     fn parts(&self) -> Option<Vec<Value>> {
-        Some([self.count, self.x, self.xx, self.y, self.yy, self.xy].map(Value::Float8).into())
+        Some(self.moments.parts().map(Value::Float8).into())
     }
 
     fn merge_parts(&mut self, parts: &[Value], _call: &Call<'_>) -> Result<(), SqlError> {
         let [count, x, xx, y, yy, xy] = as_many(parts)?;
-        let (count, x, y) = (float_of(count)?, float_of(x)?, float_of(y)?);
-        let (xx, yy, xy) = (float_of(xx)?, float_of(yy)?, float_of(xy)?);
-        *self = self.with(&Self { finish: self.finish, count, x, xx, y, yy, xy })?;
+        let [count, x, xx] = [float_of(count)?, float_of(x)?, float_of(xx)?];
+        let [y, yy, xy] = [float_of(y)?, float_of(yy)?, float_of(xy)?];
+        self.moments = self.moments.with(&PairMoments::of_parts([count, x, xx, y, yy, xy]))?;
         Ok(())
     }
 
     fn finish(&self, _direct: &[Value], _call: &Call<'_>) -> Result<Value, SqlError> {
-        Ok((self.finish)(self).map_or(Value::Null, Value::Float8))
+        Ok((self.finish)(&self.moments).map_or(Value::Null, Value::Float8))
     }
 
     fn bytes(&self) -> usize {

@@ -1,17 +1,22 @@
 //! Aggregates that the operators have no states for: those of braid-sql, as foreign calls of an aggregation.
 //!
-//! An accumulator whose state is a few values is kept for each group (`merged_states`). All others need the rows of the group, in the order
+//! States of numbers that have a fixed size are those of vectors (`fixed_states`), and so are the values of percentiles (`percentiles`).
+//! Any other accumulator whose state is a few values is kept for each group (`merged_states`). All others need the rows of the group, in the order
 //! that the call asks for: those are kept, and sorted and accumulated at the end (`kept_rows`).
 //!
 //! | module | contents |
 //! |---|---|
 //! | `accumulation_call` | what is known of a call |
+//! | `fixed_states` | states of a fixed size by group, over vectors of numbers: `corr`, `stddev`, `bit_and` |
+//! | `percentiles` | the numbers of each group, of which one or two are selected at the end |
 //! | `merged_states` | accumulators by group, which are merged |
 //! | `kept_rows` | rows by group, which are accumulated at the end: DISTINCT, ORDER BY, WITHIN GROUP, `array_agg` |
 
 mod accumulation_call;
+mod fixed_states;
 mod kept_rows;
 mod merged_states;
+mod percentiles;
 
 use arrow::datatypes::DataType;
 use braid_exec::Expression as Lowered;
@@ -91,6 +96,10 @@ impl Lowering<'_> {
             ids,
             order,
             within_group,
+            is_descending: match &call.order_by[..] {
+                [key] if call.is_within_group => Some(key.is_descending),
+                _ => None,
+            },
             equalities,
             next: std::sync::atomic::AtomicU64::default(),
         };
