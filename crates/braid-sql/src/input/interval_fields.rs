@@ -113,17 +113,31 @@ struct Number {
     fraction: f64,
 }
 
+impl Number {
+    /// The number of this size that is not positive.
+    fn negative(self) -> Self {
+        match self.whole > 0 || self.fraction > 0.0 {
+            true => Self { whole: -self.whole, fraction: -self.fraction },
+            false => self,
+        }
+    }
+}
+
 /// Reads fields from right to left.
 fn read_fields(fields: &[Field], modifier_fields: i32, style: IntervalStyle) -> Result<Parts, Unreadable> {
     let mut parts = Parts::default();
     let mut unit = None;
     let mut seen = 0;
     let mut is_ago = false;
+    let is_negative = style == IntervalStyle::SqlStandard && has_sign_of_all(fields);
     for field in fields.iter().rev() {
         let text = field.text.as_str();
         let mask = match field.kind {
             FieldKind::Time => {
                 parts.read_time(text, modifier_fields)?;
+                if is_negative {
+                    parts.us = -parts.us;
+                }
                 unit = Some(Unit::Day);
                 TIME_UNITS
             }
@@ -135,7 +149,10 @@ fn read_fields(fields: &[Field], modifier_fields: i32, style: IntervalStyle) -> 
                 TIME_UNITS
             }
             FieldKind::Signed | FieldKind::Date | FieldKind::Number => {
-                let (number, implied) = read_number(text)?;
+                let (mut number, implied) = read_number(text)?;
+                if is_negative {
+                    number = number.negative();
+                }
                 let counted = implied.or(unit).unwrap_or_else(|| Unit::of_modifier(modifier_fields));
                 parts.add(number, counted)?;
                 unit = Some(if counted == Unit::Hour { Unit::Day } else { counted });
@@ -159,9 +176,6 @@ fn read_fields(fields: &[Field], modifier_fields: i32, style: IntervalStyle) -> 
     }
     if seen == 0 {
         return Err(Unreadable::Format);
-    }
-    if style == IntervalStyle::SqlStandard && has_sign_of_all(fields) {
-        parts = parts.all_negative();
     }
     if is_ago { parts.negated().ok_or(Unreadable::OutOfRange) } else { Ok(parts) }
 }
@@ -264,14 +278,6 @@ impl Parts {
         let rest = minutes * MINUTE_US + seconds * SECOND_US + fraction_us;
         self.us = us.and_then(|us| us.checked_add(rest)).ok_or(Unreadable::OutOfRange)?;
         Ok(())
-    }
-
-    fn all_negative(self) -> Self {
-        let Self { years, months, days, us } = self;
-        // The least number has no positive counterpart.
-        let negative = |number: i32| if number > 0 { -number } else { number };
-        let us = if us > 0 { -us } else { us };
-        Self { years: negative(years), months: negative(months), days: negative(days), us }
     }
 
     fn negated(self) -> Option<Self> {
