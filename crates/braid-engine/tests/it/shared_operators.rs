@@ -7,7 +7,7 @@ use futures::future::join_all;
 use crate::test_db::{TestDb, run};
 
 /// Statements over `facts (k int, v int, name text)`. `#` is a constant, which differs between the clients.
-const SHAPES: [&str; 26] = [
+const SHAPES: [&str; 28] = [
     "select k, v, rank() over (partition by k order by v), sum(v) over (partition by k) from facts where v < # order by 1, 2, 3",
     "select k, v, row_number() over (order by v, k, name), lag(v) over (order by v, k, name) from facts where k < # order by 3",
     "select k, v, avg(v) over (partition by k order by v rows between 3 preceding and 1 following) from facts
@@ -24,6 +24,10 @@ const SHAPES: [&str; 26] = [
     "select k, string_agg(name, ',') from (select * from facts where v < # order by name, v) as f group by k order by k",
     "select percentile_cont(0.5) within group (order by v), percentile_disc(0.25) within group (order by v) from facts where k < #",
     "select count(distinct name), sum(distinct v), stddev(v), bool_or(v = 5) from facts where k < #",
+    "select k, round(corr(v, v * 7 % 13)::numeric, 8), regr_count(v, k), bit_xor(v), bit_or(k) filter (where v > 9),
+     round(stddev(v::float8)::numeric, 8) from facts where v < # group by k order by k",
+    "select name, variance(v::bigint), stddev_pop(v::numeric(6, 2)), percentile_cont(0.25) within group (order by v desc)
+     from facts where v < # group by name order by name",
     "select k from facts where v < # intersect select k + 3 from facts where v > 50 order by k",
     "select k, name from facts where v < # except all select k, name from facts where v < 5 order by 1, 2",
     "select k % 3 from facts where v < # intersect all select k % 5 from facts where v < 40 order by 1",

@@ -114,6 +114,18 @@ fn values_on_the_way_are_counted() {
     );
 }
 
+/// The rows of a text that is put together are kept as bytes, and read one by one: the text takes five times its bytes at most.
+#[test]
+fn a_text_of_many_rows_takes_a_few_times_its_length() {
+    let rows = "FROM generate_series(1, 20000)";
+    check(&format!("SELECT length(string_agg(repeat('x', 1000), ',')) {rows}"), (100 * MB, 40 * MB), &["20019999"]);
+    check(
+        &format!("SELECT length(string_agg(repeat('x', 1000)::bytea, ',')) {rows}"),
+        (100 * MB, 40 * MB),
+        &["20019999"],
+    );
+}
+
 #[test]
 fn a_recursion_that_doubles_its_values_is_answered_or_refused() {
     let doubled = |steps: usize| {
