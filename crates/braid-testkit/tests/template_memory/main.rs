@@ -1,17 +1,20 @@
-//! What the templates of statements take of the process's memory, in a binary of its own, whose allocator counts.
+//! What the templates of statements and the values of functions take of the process's memory, in a binary of its own, whose allocator
+//! counts. Its tests run one at a time.
 //!
 //! | module | contents |
 //! |---|---|
 //! | [`counting_allocator`] | the bytes that are allocated |
 //! | [`texts`] | the statements |
+//! | [`value_peaks`] | values of functions stay within the budgets |
 
 #![allow(clippy::unwrap_used, reason = "in tests the line number is enough")]
 
 mod counting_allocator;
 mod texts;
+mod value_peaks;
 
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use braid_base::ByteSize;
 use braid_bench::workloads::generated::{GeneratedTable, batches};
@@ -25,6 +28,9 @@ use texts::statement;
 
 #[global_allocator]
 static ALLOCATOR: CountingAllocator = CountingAllocator;
+
+/// Held by the test that measures.
+static MEASURING: Mutex<()> = Mutex::new(());
 
 /// Texts that are kept. To plan ten thousand takes ten minutes in an unoptimised build; the figures are scaled.
 const TEXT_COUNT: usize = 1000;
@@ -77,7 +83,9 @@ async fn run_thrice(database: &Arc<Database>, numbers: Range<usize>) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[allow(clippy::await_holding_lock, reason = "each test has a runtime of its own, which waits for nothing else")]
 async fn templates_take_what_they_are_counted_with_and_ten_thousand_stay_within_64_mib() {
+    let _measuring = MEASURING.lock().unwrap();
     let directory = tempfile::tempdir().unwrap();
     let database = open(directory.path()).await;
     run_thrice(&database, TEXT_COUNT..TEXT_COUNT + EARLIER_TEXT_COUNT).await;
