@@ -8,10 +8,11 @@
 //!
 //! | module | contents |
 //! |---|---|
+//! | `load` | loading from generators and files |
 //! | [`session`] | one client: each statement to its room |
 //! | `opening` | a data directory opened |
 //! | `session_control` | SET, RESET, SHOW, BEGIN, COMMIT, ROLLBACK, savepoints |
-//! | `load`, `copy` | loading from generators and files; rows in and out as CSV, text and Parquet |
+//! | `copy` | rows in and out as CSV, text and Parquet |
 //! | `absent_objects` | DROP of functions, triggers and the like, which users cannot create |
 //! | `altered_relations`, `relocation` | ALTER TABLE of any relation; ALTER … SET SCHEMA |
 //! | `permissions` | what statements other than queries need the privileges for |
@@ -155,6 +156,7 @@ pub use config::Config;
 pub use database::Database;
 pub use deep_stack::RUNTIME_STACK_BYTES;
 pub use error::{EngineError, ErrorObject};
+pub use load::{LoadPlan, LoadRequest, PlannedColumn};
 pub use logins::LoginPassword;
 pub use named_cursors::{NamedCursor, NamedCursors};
 pub use named_statements::{Description, NamedStatement, PreparedBy};

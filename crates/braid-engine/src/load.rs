@@ -1,12 +1,36 @@
-//! Loading without SQL: batches of a generator, and files without declared columns.
+//! Loading without SQL: batches of a generator, and files.
 //!
-//! A load creates the table with its rows in one atomic commit.
+//! | module | contents |
+//! |---|---|
+//! | [`request`] | what a load of files is asked for |
+//! | [`input_file`] | the text of a file or of standard input, decompressed |
+//! | [`value_kind`], [`column_profile`] | the types that texts may be values of; that of a column, and why |
+//! | [`text_form`] | what divides fields; whether the first line has names |
+//! | [`file_sample`] | the first lines of a file |
+//! | [`parquet_columns`], [`target_table`] | the columns of Parquet files, and of the table that is appended to |
+//! | [`plan`], [`planned_column`] | all decisions about a load, about a column |
+//! | [`file_load`] | a plan carried out |
+//!
+//! A load is atomic: it creates or extends the table in one transaction, or does nothing.
 
-use std::fs::File;
-use std::io::BufReader;
+mod column_profile;
+mod file_load;
+mod file_sample;
+mod input_file;
+mod parquet_columns;
+mod plan;
+mod planned_column;
+mod request;
+mod target_table;
+mod text_form;
+mod value_kind;
+
+pub use plan::LoadPlan;
+pub use planned_column::PlannedColumn;
+pub use request::LoadRequest;
+
 use std::path::Path;
 
-use arrow::csv::reader::Format;
 use arrow::datatypes::{DataType, Schema};
 use arrow::record_batch::RecordBatch;
 use braid_sql::functions::text_input::ReadingSession;
@@ -17,13 +41,10 @@ use futures::stream::BoxStream;
 
 use crate::clock::read_clock_us;
 use crate::copy::parquet_file::ParquetFile;
-use crate::copy::{CopyTarget, TextSource, cannot_open, load_records};
 use crate::dml::assignment::Assignment;
-use crate::interrupt::to_the_end;
 use crate::names::NAME_BYTES_MAX;
 use crate::settings::SettingValues;
 use crate::sql_types::column_type_of;
-use crate::statement::{CopyFormat, CopyOptions, Header};
 use crate::{Database, EngineError, SqlState};
 
 impl Database {
@@ -37,10 +58,10 @@ impl Database {
         Box::pin(load_batches(self, table, batches))
     }
 
-    /// Creates `table` from a Parquet or CSV file in one atomic commit, and returns the number of rows. The extension selects
-    /// the format. A CSV file has a header line; the types are inferred from all its lines.
+    /// Creates `table` from a Parquet file in one atomic commit, and returns the number of rows. [`Database::plan_load`] is for all
+    /// kinds of files.
     pub fn load_file<'a>(&'a self, path: &'a Path, table: &'a str) -> BoxFuture<'a, Result<u64, EngineError>> {
-        Box::pin(load_file(self, path, table))
+        Box::pin(load_parquet(self, path, table))
     }
 }
 
@@ -66,66 +87,11 @@ async fn load_batches(
 }
 
 /// See [`Database::load_file`].
-async fn load_file(database: &Database, path: &Path, table: &str) -> Result<u64, EngineError> {
-    let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
-    match extension.to_ascii_lowercase().as_str() {
-        "parquet" => load_parquet(database, path, table).await,
-        "csv" => load_csv(database, path, table).await,
-        _ => Err(EngineError::new(
-            SqlState::InvalidParameterValue,
-            format!("\"{}\" is neither a .parquet nor a .csv file", path.display()),
-        )),
-    }
-}
-
 async fn load_parquet(database: &Database, path: &Path, table: &str) -> Result<u64, EngineError> {
     let file = ParquetFile::open(path)?;
     let table = table_of(table, file.schema())?;
     let columns = (0..file.schema().fields().len()).collect();
     load_batches(database, table, file.read(columns)).await
-}
-
-/// Loads a CSV file in two passes: the first infers the types, the second loads.
-async fn load_csv(database: &Database, path: &Path, table: &str) -> Result<u64, EngineError> {
-    database.check_open()?;
-    let _running = database.statements().token();
-    let schema = {
-        let path = path.to_owned();
-        let inferred = tokio::task::spawn_blocking(move || infer_csv(&path)).await;
-        inferred
-            .map_err(|error| EngineError::internal(format!("reading the columns of the file failed: {error}")))??
-    };
-    let appender = database.store().create_and_append(table_of(table, &schema)?)?;
-    let assignment = Assignment::new(appender.def(), text_session());
-    let columns = (0..appender.def().columns.len()).collect();
-    let target = CopyTarget { appender, assignment, columns, columns_given: false };
-    let appender = load_records(target, &TextSource { path, options: &csv_options() }).await?;
-    let (_, row_count) = to_the_end(appender.commit()).await?;
-    Ok(row_count)
-}
-
-/// The columns of a CSV file: names from the first line, types from all other lines.
-fn infer_csv(path: &Path) -> Result<Schema, EngineError> {
-    let unreadable = |error: &dyn std::fmt::Display| {
-        EngineError::new(SqlState::BadCopyFileFormat, format!("file \"{}\" is not valid CSV: {error}", path.display()))
-    };
-    let file = File::open(path).map_err(|error| cannot_open(path, &error))?;
-    let format = Format::default().with_header(true);
-    let (schema, _) = format.infer_schema(BufReader::new(file), None).map_err(|error| unreadable(&error))?;
-    Ok(schema)
-}
-
-fn csv_options() -> CopyOptions {
-    CopyOptions {
-        format: CopyFormat::Csv,
-        delimiter: b',',
-        null: String::new(),
-        header: Header::Present,
-        quote: b'"',
-        escape: b'"',
-        force_quote: Some(Vec::new()),
-        freeze: false,
-    }
 }
 
 /// A table with a file's columns. Names are folded to lower case, as they would be in CREATE TABLE.

@@ -17,8 +17,8 @@ use braid_sql::{Formats, SqlType, Value};
 use futures::stream::{self, BoxStream};
 
 use crate::EngineError;
+pub(crate) use copying::{CopiedFile, CopySink, CopySource};
 pub use copying::{CopyIn, CopyOut, CopyRecords};
-pub(crate) use copying::{CopySink, CopySource};
 
 /// The rows of a statement as they are produced. After an error nothing follows. Dropping the stream stops the query.
 pub type RowBatches = BoxStream<'static, Result<RecordBatch, EngineError>>;

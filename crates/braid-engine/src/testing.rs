@@ -7,9 +7,9 @@ use braid_storage::ColumnType;
 
 use crate::EngineError;
 use crate::copy::record_fields::RecordFields;
-use crate::copy::record_splitter::RecordSplitter;
+use crate::copy::record_splitter::{DataSource, RecordSplitter};
 use crate::input::ColumnInput;
-use crate::statement::{CopyFormat, CopyOptions, Header};
+use crate::statement::{CopyFormat, CopyOptions};
 
 /// The types that fields are read as.
 const TYPES: [ColumnType; 21] = [
@@ -81,40 +81,29 @@ fn options(choice: u8) -> CopyOptions {
     let quote = [b'"', b'\''][usize::from(choice >> 3 & 1)];
     let escape = if choice >> 4 & 1 == 0 { quote } else { b'\\' };
     let null = ["\\N", "", "NULL", "-"][usize::from(choice >> 5 & 3)].to_owned();
-    CopyOptions {
-        format,
-        delimiter,
-        null,
-        header: Header::None,
-        quote,
-        escape,
-        force_quote: Some(Vec::new()),
-        freeze: false,
-    }
+    CopyOptions { delimiter, null, quote, escape, ..CopyOptions::defaults(format) }
 }
 
 /// The records in some bytes, and the error that ends them.
 fn records<'a>(options: &CopyOptions, pieces: impl Iterator<Item = &'a [u8]>) -> (Vec<Vec<u8>>, Option<String>) {
-    let (mut splitter, mut found) = (RecordSplitter::new(options), Vec::new());
+    let (mut splitter, mut found) = (RecordSplitter::new(options, DataSource::File), Vec::new());
     let mut line = 0;
-    let mut note = |record: crate::copy::record_splitter::Record<'_>| {
-        assert!(record.line > line, "lines are counted up");
-        line = record.line;
-        found.push(record.bytes.to_vec());
-    };
-    for piece in pieces {
-        splitter.push(piece);
+    for piece in pieces.map(Some).chain([None]) {
+        match piece {
+            Some(piece) => splitter.push(piece),
+            None => splitter.end(),
+        }
         loop {
             match splitter.next_record() {
-                Ok(Some(record)) => note(record),
+                Ok(Some(record)) => {
+                    assert!(record.line > line, "lines are counted up");
+                    line = record.line;
+                    found.push(record.bytes.to_vec());
+                }
                 Ok(None) => break,
                 Err(error) => return (found, Some(error.to_string())),
             }
         }
-    }
-    match splitter.last_record() {
-        Ok(last) => last.into_iter().for_each(&mut note),
-        Err(error) => return (found, Some(error.to_string())),
     }
     (found, None)
 }

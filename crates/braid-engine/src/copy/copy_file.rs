@@ -23,14 +23,6 @@ const BLOCK_BYTES: usize = 1 << 20;
 /// Maximum number of blocks that wait for the parser.
 const BLOCKS_WAITING_MAX: usize = 4;
 
-/// A file of records, with its name in errors.
-pub(crate) struct TextSource<'a> {
-    /// The file.
-    pub path: &'a Path,
-    /// Its format.
-    pub options: &'a CopyOptions,
-}
-
 /// Loads a file into its target. Returns the number of rows.
 pub(super) async fn load(
     context: &StatementContext,
@@ -41,15 +33,15 @@ pub(super) async fn load(
     let path = Path::new(path);
     let filled = match options.format {
         CopyFormat::Parquet => load_parquet(target, path).await,
-        _ => load_records(target, &TextSource { path, options }).await,
+        _ => load_records(target, path, options).await,
     };
     dml::add_rows(context, filled?).await
 }
 
 /// Appends the rows of a file of records.
-pub(crate) async fn load_records(target: CopyTarget, source: &TextSource<'_>) -> Result<TableAppender, EngineError> {
-    let mut blocks = read_blocks(source.path)?;
-    let mut load = RecordLoad::new(target, source.options, Some(source.path));
+async fn load_records(target: CopyTarget, path: &Path, options: &CopyOptions) -> Result<TableAppender, EngineError> {
+    let mut blocks = read_blocks(path)?;
+    let mut load = RecordLoad::new(target, options, Some(path));
     while let Some(block) = blocks.recv().await {
         if !load.take(&block?).await? {
             break;
@@ -63,9 +55,18 @@ async fn load_parquet(mut target: CopyTarget, path: &Path) -> Result<TableAppend
     let sources = column_sources(&target, &file)?;
     let mut batches = file.read(sources.file_columns);
     while let Some(batch) = batches.next().await {
-        target.appender.append(target.assignment.convert(&batch?, &sources.batch_columns)?).await?;
+        let converted = target.assignment.convert(&batch?, &sources.batch_columns);
+        let converted = converted.map_err(|error| in_file(path, error))?;
+        target.appender.append(converted).await?;
     }
     Ok(target.appender)
+}
+
+/// An error of a row with the file that it comes from.
+fn in_file(path: &Path, error: EngineError) -> EngineError {
+    let file = format!("file {}", path.display());
+    let place = error.context().map_or_else(|| file.clone(), |column| format!("{file}, {column}"));
+    error.with_context(place)
 }
 
 /// The file's bytes, read ahead by a thread; dropping the receiver stops it.

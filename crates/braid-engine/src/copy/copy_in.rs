@@ -8,7 +8,7 @@ use super::CopyTarget;
 use super::record_load::RecordLoad;
 use crate::access::told;
 use crate::interrupt::Interrupt;
-use crate::outcome::CopySink;
+use crate::outcome::{CopiedFile, CopySink};
 use crate::statement::{CopyFormat, CopyOptions};
 use crate::statement_context::StatementContext;
 use crate::{EngineError, dml};
@@ -42,6 +42,10 @@ impl CopySink for StdinLoad {
 
     fn is_binary(&self) -> bool {
         self.is_binary
+    }
+
+    fn describe(&mut self, file: CopiedFile) {
+        self.load.describe(file);
     }
 
     fn data(&mut self, bytes: Bytes) -> BoxFuture<'_, Result<(), EngineError>> {

@@ -11,7 +11,7 @@ use sqlparser::ast::Query;
 use sqlparser::parser::Parser;
 
 use super::binary_writer::BinaryWriter;
-use super::copied_columns;
+use super::{check_forced, copied_columns};
 use crate::front_end;
 use crate::interrupt::Interrupt;
 use crate::outcome::{CopyOut, CopyRecords, CopySource, RowBatches};
@@ -19,7 +19,7 @@ use crate::output::{BooleanStyle, ColumnOutput};
 use crate::statement::{CopyFormat, CopyOptions, CopyStatement, CopySubject, Header, SqlDialect};
 use crate::statement_context::StatementContext;
 use crate::table_names::{Named, named_table};
-use crate::{EngineError, Outcome, Statement};
+use crate::{EngineError, Outcome, SqlState, Statement};
 
 /// The rows of a query on their way into records.
 struct RecordWriter {
@@ -57,11 +57,18 @@ pub(crate) async fn start(
         }
         named.check_read()?;
     }
+    let quoted = options.force_quote.as_deref().unwrap_or_default();
+    if let (Some(def), CopySubject::Table { columns, .. }) = (&def, &copy.subject) {
+        check_forced(def, &copied_columns(def, columns)?, "FORCE_QUOTE", quoted)?;
+    }
     let of_table = query_of_table(&copy.subject, def.as_deref())?;
     let outcome = front_end::execute_copied(context, statement, of_table, interrupt).await?;
     let Outcome::Rows { schema, stream, .. } = outcome else {
         return Err(EngineError::internal("a query returned no stream of rows"));
     };
+    if def.is_none() {
+        check_quoted_of_query(&schema, quoted)?;
+    }
     let header_pending = options.header != Header::None;
     let session = context.reading();
     let binary = match options.format {
@@ -70,6 +77,20 @@ pub(crate) async fn start(
     };
     let writer = RecordWriter { schema, rows: stream, options, session, header_pending, row_count: 0, binary };
     Ok(Outcome::CopyOut(CopyOut::new(writer)))
+}
+
+/// Checks the columns of FORCE_QUOTE against those of a query.
+fn check_quoted_of_query(schema: &SchemaRef, quoted: &[String]) -> Result<(), EngineError> {
+    for (at, name) in quoted.iter().enumerate() {
+        if schema.fields().iter().all(|field| field.name() != name) {
+            return Err(EngineError::new(SqlState::UndefinedColumn, format!("column \"{name}\" does not exist")));
+        }
+        if quoted[..at].contains(name) {
+            let message = format!("column \"{name}\" specified more than once");
+            return Err(EngineError::new(SqlState::DuplicateColumn, message));
+        }
+    }
+    Ok(())
 }
 
 /// `COPY t (a, b) TO` is `COPY (SELECT a, b FROM t) TO`: its text, and as a tree. Generated columns are left out. `None` for a query.

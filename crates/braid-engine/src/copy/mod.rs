@@ -2,14 +2,15 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | [`record_splitter`] | bytes into records, with newlines in quotes |
+//! | [`verified_text`] | bytes into text, or an error |
+//! | [`record_splitter`] | text into records, with newlines in quotes |
 //! | [`record_fields`] | a record into fields, for both text formats |
 //! | [`binary_records`] | the same for the binary format |
 //! | [`record_load`] | records of any format on their way into the table |
 //! | [`record_rows`] | records into batches of a table, with the position of every error |
 //! | [`copy_in`] | COPY FROM STDIN |
 //! | [`copy_file`] | COPY from a file of the server |
-//! | [`parquet_file`] | Parquet files, columns by name |
+//! | [`parquet_file`], [`decoder_panics`] | Parquet files, columns by name; panics of their decoder as errors |
 //! | [`copy_out`], [`binary_writer`] | COPY TO STDOUT |
 //!
 //! A COPY FROM is atomic: after an error, also in the last line, the table is unchanged.
@@ -19,13 +20,15 @@ mod binary_writer;
 mod copy_file;
 mod copy_in;
 mod copy_out;
+mod decoder_panics;
 pub(crate) mod parquet_file;
 pub(crate) mod record_fields;
 mod record_load;
 pub(crate) mod record_rows;
 pub(crate) mod record_splitter;
+mod verified_text;
 
-pub(crate) use copy_file::{TextSource, cannot_open, load_records};
+pub(crate) use copy_file::cannot_open;
 
 use std::sync::Arc;
 
@@ -69,7 +72,7 @@ pub(crate) async fn execute(
                 .with_hint("Use COPY TO STDOUT, or psql's \\copy.")),
         };
     }
-    let target = CopyTarget::of(context, statement, copy)?;
+    let target = CopyTarget::of(context, statement, copy, &options)?;
     if options.freeze && !context.has_all_rows_of(target.def().id) {
         let message = "cannot perform COPY FREEZE because the table was not created or truncated in the current \
                        subtransaction";
@@ -119,8 +122,31 @@ fn copied_columns(def: &TableDef, listed: &[Ident]) -> Result<Vec<usize>, Engine
     }
 }
 
+/// Checks the columns of an option like FORCE_NULL.
+///
+/// # Errors
+/// For columns that there are not, that are named twice, or that are not copied (42P10).
+fn check_forced(def: &TableDef, copied: &[usize], option: &str, names: &[String]) -> Result<(), EngineError> {
+    if names.is_empty() {
+        return Ok(());
+    }
+    let names: Vec<Ident> = names.iter().map(|name| Ident::with_quote('"', name)).collect();
+    for at in copied_columns(def, &names)? {
+        if !copied.contains(&at) {
+            let message = format!("{option} column \"{}\" not referenced by COPY", def.columns[at].name);
+            return Err(EngineError::new(SqlState::InvalidColumnReference, message));
+        }
+    }
+    Ok(())
+}
+
 impl CopyTarget {
-    fn of(context: &StatementContext, statement: &Statement, copy: &CopyStatement) -> Result<Self, EngineError> {
+    fn of(
+        context: &StatementContext,
+        statement: &Statement,
+        copy: &CopyStatement,
+        options: &CopyOptions,
+    ) -> Result<Self, EngineError> {
         let CopySubject::Table { name, columns } = &copy.subject else {
             return Err(EngineError::new(SqlState::SyntaxError, "COPY FROM needs a table, not a query"));
         };
@@ -128,6 +154,8 @@ impl CopyTarget {
         context.use_changed_table(&table)?;
         let appender = context.append(&table);
         let given = copied_columns(appender.def(), columns)?;
+        check_forced(appender.def(), &given, "FORCE_NOT_NULL", &options.force_not_null)?;
+        check_forced(appender.def(), &given, "FORCE_NULL", &options.force_null)?;
         let condition = copy.condition.as_ref();
         let condition =
             condition.map(|syntax| RowCondition::of_copy(context, appender.def(), statement.origin(), syntax));

@@ -4,6 +4,7 @@
 
 use std::ops::Range;
 
+use super::verified_text::check_text;
 use crate::statement::CopyOptions;
 use crate::{EngineError, SqlState};
 
@@ -29,8 +30,20 @@ enum CsvForm {
     Quoted,
 }
 
+/// What a field of the text format has escapes of.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Escapes {
+    /// Of characters, or none.
+    Characters,
+    /// Of bytes that may be no text.
+    Bytes,
+}
+
 impl RecordFields {
-    /// Reads a record, and replaces the previous one.
+    /// Reads a record, which is text, and replaces the previous one.
+    ///
+    /// # Errors
+    /// For quotes left open (22P04), and escapes of bytes that are no text (22021).
     pub fn read(&mut self, record: &[u8], options: &CopyOptions) -> Result<(), EngineError> {
         self.bytes.clear();
         self.fields.clear();
@@ -48,11 +61,8 @@ impl RecordFields {
         if field.is_null {
             return Ok(None);
         }
-        std::str::from_utf8(&self.bytes[field.range.clone()]).map(Some).map_err(|error| {
-            let bad = self.bytes[field.range.start + error.valid_up_to()];
-            let message = format!("invalid byte sequence for encoding \"UTF8\": 0x{bad:02x}");
-            EngineError::new(SqlState::CharacterNotInRepertoire, message)
-        })
+        let text = std::str::from_utf8(&self.bytes[field.range.clone()]);
+        text.map(Some).map_err(|_| EngineError::internal("a field of checked text is no UTF-8"))
     }
 
     fn read_csv(&mut self, record: &[u8], options: &CopyOptions) -> Result<(), EngineError> {
@@ -89,7 +99,7 @@ impl RecordFields {
     /// Only an unquoted field can be null.
     fn end_csv_field(&mut self, start: usize, form: CsvForm, options: &CopyOptions) {
         let range = start..self.bytes.len();
-        let is_null = form == CsvForm::Plain && self.bytes[range.clone()] == *options.null.as_bytes();
+        let is_null = form == CsvForm::Plain && options.is_null(&self.bytes[range.clone()]);
         self.fields.push(Field { range, is_null });
     }
 
@@ -99,9 +109,9 @@ impl RecordFields {
             let end = end_of_text_field(rest, options.delimiter);
             let start = self.bytes.len();
             let raw = &rest[..end];
-            let is_null = raw == options.null.as_bytes();
-            if !is_null {
-                self.unescape(raw);
+            let is_null = options.is_null(raw);
+            if !is_null && self.unescape(raw) == Escapes::Bytes {
+                check_text(&self.bytes[start..])?;
             }
             self.fields.push(Field { range: start..self.bytes.len(), is_null });
             match rest.get(end + 1..) {
@@ -112,8 +122,8 @@ impl RecordFields {
     }
 
     /// `\b \f \n \r \t \v`, `\ooo`, `\xhh`. Before any other character, a backslash is removed.
-    fn unescape(&mut self, raw: &[u8]) {
-        let mut at = 0;
+    fn unescape(&mut self, raw: &[u8]) -> Escapes {
+        let (mut at, mut escapes) = (0, Escapes::Characters);
         while let Some(&byte) = raw.get(at) {
             at += 1;
             if byte != b'\\' {
@@ -122,7 +132,7 @@ impl RecordFields {
             }
             let Some(&escaped) = raw.get(at) else {
                 self.bytes.push(byte);
-                return;
+                return escapes;
             };
             at += 1;
             let (value, length) = match escaped {
@@ -142,9 +152,13 @@ impl RecordFields {
                 },
                 other => (other, 0),
             };
+            if value == 0 || !value.is_ascii() {
+                escapes = Escapes::Bytes;
+            }
             self.bytes.push(value);
             at += length;
         }
+        escapes
     }
 }
 
@@ -176,19 +190,10 @@ fn digits(text: &[u8], radix: u32, length_max: usize) -> (u8, usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::statement::{CopyFormat, Header};
+    use crate::statement::CopyFormat;
 
     fn options(format: CopyFormat, null: &str) -> CopyOptions {
-        CopyOptions {
-            format,
-            delimiter: if format == CopyFormat::Csv { b',' } else { b'\t' },
-            null: null.to_owned(),
-            header: Header::None,
-            quote: b'"',
-            escape: b'"',
-            force_quote: Some(Vec::new()),
-            freeze: false,
-        }
+        CopyOptions { null: null.to_owned(), ..CopyOptions::defaults(format) }
     }
 
     fn fields(record: &str, options: &CopyOptions) -> Vec<Option<String>> {
@@ -236,11 +241,20 @@ mod tests {
         }
     }
 
+    /// As PostgreSQL 15 answers.
     #[test]
-    fn bytes_that_are_no_utf8_are_named() {
-        let mut fields = RecordFields::default();
-        fields.read(b"a\xFFb", &options(CopyFormat::Csv, "")).unwrap();
-        let error = fields.get(0).unwrap_err();
-        assert_eq!((error.sqlstate(), error.message()), ("22021", "invalid byte sequence for encoding \"UTF8\": 0xff"));
+    fn escapes_of_bytes_make_text() {
+        let text = options(CopyFormat::Text, "\\N");
+        assert_eq!(
+            fields("a\\xc3\\xa4b\t\\303\\244\t\\ä", &text),
+            ["aäb", "ä", "ä"].map(|field| Some(field.to_owned()))
+        );
+        for (record, shown) in
+            [("a\\000b", "0x00"), ("\\xff", "0xff"), ("\\777b", "0xff"), ("\\200b", "0x80"), ("a\\xc3", "0xc3")]
+        {
+            let error = RecordFields::default().read(record.as_bytes(), &text).unwrap_err();
+            let message = format!("invalid byte sequence for encoding \"UTF8\": {shown}");
+            assert_eq!((error.sqlstate(), error.message()), ("22021", message.as_str()), "{record}");
+        }
     }
 }

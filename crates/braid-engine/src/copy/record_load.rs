@@ -7,8 +7,9 @@ use braid_storage::TableAppender;
 use super::CopyTarget;
 use super::binary_records::{BinaryRecord, BinaryRecords};
 use super::record_rows::RecordRows;
-use super::record_splitter::RecordSplitter;
+use super::record_splitter::{DataSource, RecordSplitter};
 use crate::EngineError;
+use crate::outcome::CopiedFile;
 use crate::statement::{CopyFormat, CopyOptions};
 
 /// What the data goes through.
@@ -16,8 +17,9 @@ pub(crate) struct RecordLoad {
     target: CopyTarget,
     records: Records,
     rows: RecordRows,
-    /// What errors say of data whose place is not known.
-    source: Option<String>,
+    /// The name of the data in errors: `COPY t` or `COPY t, file x.csv`.
+    source: String,
+    is_of_file: bool,
 }
 
 /// Bytes into records.
@@ -33,10 +35,20 @@ impl RecordLoad {
         let rows = RecordRows::new(&target.assignment, &target.columns, options, file.as_deref());
         let records = match options.format {
             CopyFormat::Binary => Records::Binary(BinaryRecords::new(target.def(), &target.columns)),
-            _ => Records::Text(RecordSplitter::new(options)),
+            _ => {
+                let source = if file.is_some() { DataSource::File } else { DataSource::Client };
+                Records::Text(RecordSplitter::new(options, source))
+            }
         };
-        let source = file.map(|file| format!("COPY {}, file {file}", target.def().name));
-        Self { target, records, rows, source }
+        let table = &target.def().name;
+        let source = file.as_ref().map_or_else(|| format!("COPY {table}"), |file| format!("COPY {table}, file {file}"));
+        Self { target, records, rows, source, is_of_file: file.is_some() }
+    }
+
+    /// Says which file the data comes from, before there is any.
+    pub fn describe(&mut self, file: CopiedFile) {
+        (self.source, self.is_of_file) = (format!("COPY {}, file {}", self.target.def().name, file.name), true);
+        self.rows.describe(&self.source, file);
     }
 
     /// The number of columns of a record.
@@ -66,16 +78,15 @@ impl RecordLoad {
     /// # Errors
     /// As [`Self::take`].
     pub async fn complete(mut self) -> Result<TableAppender, EngineError> {
-        let Self { target, records, rows, source } = &mut self;
-        let in_source = |error| placed(source.as_deref(), error);
+        if let Records::Text(splitter) = &mut self.records {
+            splitter.end();
+        }
+        while self.next_row()? {}
+        let Self { target, records, rows, source, is_of_file } = &mut self;
         match records {
-            Records::Text(splitter) => {
-                if let Some(record) = splitter.last_record().map_err(in_source)? {
-                    rows.push(record, &target.assignment)?;
-                }
-            }
+            Records::Text(splitter) => rows.end(splitter.line())?,
             Records::Binary(records) => {
-                let finished = records.finish().map_err(in_source);
+                let finished = records.finish().map_err(|error| placed(source, *is_of_file, error));
                 // An earlier row that cannot be stored comes first.
                 finished.or_else(|error| rows.finish(&target.assignment).and(Err(error)))?;
             }
@@ -84,22 +95,27 @@ impl RecordLoad {
         Ok(self.target.appender)
     }
 
-    /// Adds the next row, if all of its bytes are there.
+    /// Adds the next row, if all of its bytes are there. An earlier row that cannot be stored comes before what is no row.
     fn next_row(&mut self) -> Result<bool, EngineError> {
-        let Self { target, records, rows, source } = self;
-        let in_source = |error| placed(source.as_deref(), error);
+        let Self { target, records, rows, source, is_of_file } = self;
         match records {
-            Records::Text(splitter) => match splitter.next_record().map_err(in_source)? {
-                Some(record) => rows.push(record, &target.assignment).map(|()| true),
-                None => Ok(false),
-            },
+            Records::Text(splitter) => {
+                let line = splitter.line();
+                match splitter.next_record() {
+                    Ok(Some(record)) => rows.push(record, &target.assignment).map(|()| true),
+                    Ok(None) => Ok(false),
+                    Err(error) => {
+                        let error = error.with_context(format!("{source}, line {line}"));
+                        rows.finish(&target.assignment).and(Err(error))
+                    }
+                }
+            }
             Records::Binary(records) => match records.next_record() {
                 Ok(Some(BinaryRecord { row, byte_count, texts })) => {
                     rows.push_texts((row, byte_count), &texts, &target.assignment).map(|()| true)
                 }
                 Ok(None) => Ok(false),
-                // An earlier row that cannot be stored comes first.
-                Err(error) => rows.finish(&target.assignment).and(Err(in_source(error))),
+                Err(error) => rows.finish(&target.assignment).and(Err(placed(source, *is_of_file, error))),
             },
         }
     }
@@ -112,10 +128,7 @@ impl RecordLoad {
     }
 }
 
-/// An error with the place that data comes from, if it has none.
-fn placed(source: Option<&str>, error: EngineError) -> EngineError {
-    match (error.context(), source) {
-        (None, Some(source)) => error.with_context(source.to_owned()),
-        _ => error,
-    }
+/// An error of binary data, with the file that the data comes from if its place is not known.
+fn placed(source: &str, is_of_file: bool, error: EngineError) -> EngineError {
+    if is_of_file && error.context().is_none() { error.with_context(source) } else { error }
 }

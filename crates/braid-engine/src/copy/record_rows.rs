@@ -11,6 +11,7 @@ use super::record_splitter::Record;
 use crate::dml::assignment::Assignment;
 use crate::front_end::RejectedRow;
 use crate::input::ColumnInput;
+use crate::outcome::CopiedFile;
 use crate::statement::{CopyOptions, Header};
 use crate::{EngineError, SqlState};
 
@@ -23,6 +24,17 @@ const BATCH_BYTES: usize = BATCH_ROWS * 1024;
 /// Maximum number of characters of an invalid value in an error.
 const SHOWN_CHARACTERS_MAX: usize = 100;
 
+/// What the text of a null is in a column.
+#[derive(Clone, Copy)]
+enum NullText {
+    /// A null, unless it is in quotes.
+    Unquoted,
+    /// A null, also in quotes: FORCE_NULL.
+    Always,
+    /// A text: FORCE_NOT_NULL, also with FORCE_NULL.
+    Never,
+}
+
 /// Collects rows for a table.
 pub(crate) struct RecordRows {
     def: Arc<TableDef>,
@@ -31,6 +43,9 @@ pub(crate) struct RecordRows {
     /// The name of the data in errors: `COPY t` or `COPY t, file x.csv`.
     source: String,
     inputs: Vec<ColumnInput>,
+    null_texts: Vec<NullText>,
+    /// For each column, what to do about a value that is none of its type.
+    value_hints: Vec<Option<String>>,
     fields: RecordFields,
     row_count: usize,
     byte_count: usize,
@@ -50,6 +65,8 @@ impl RecordRows {
         };
         Self {
             inputs: inputs.collect(),
+            null_texts: columns.iter().map(|at| null_text(&def.columns[*at].name, options)).collect(),
+            value_hints: vec![None; columns.len()],
             columns: columns.to_vec(),
             options: options.clone(),
             source,
@@ -60,6 +77,13 @@ impl RecordRows {
             header_pending: options.header != Header::None,
             def,
         }
+    }
+
+    /// Says which file the records come from, and what errors call it.
+    pub fn describe(&mut self, source: &str, file: CopiedFile) {
+        source.clone_into(&mut self.source);
+        self.value_hints = file.value_hints;
+        self.options.other_nulls = file.nulls;
     }
 
     /// Adds one record. If it is none of the table, an earlier row that cannot be stored comes first.
@@ -83,16 +107,32 @@ impl RecordRows {
         let (line, byte_count) = (record.line, record.bytes.len());
         for at in 0..self.inputs.len() {
             let appended = match self.fields.get(at) {
-                Ok(text) => append(&mut self.inputs[at], text),
+                Ok(text) => append(&mut self.inputs[at], forced(text, self.null_texts[at], &self.options)),
                 Err(error) => Err(error),
             };
             if let Err(error) = appended {
                 let shown = self.fields.get(at).ok().flatten();
+                let error = match self.value_hints.get(at).and_then(Option::as_ref) {
+                    Some(hint) if error.hint().is_none() => error.with_hint(hint),
+                    _ => error,
+                };
                 return Err(error.with_context(self.place_of_value(line, at, shown)));
             }
         }
         self.note_row(line, byte_count);
         Ok(())
+    }
+
+    /// The end of the data: checks what is missing.
+    ///
+    /// # Errors
+    /// For a header that must name the columns, and is not there.
+    pub fn end(&mut self, line: u64) -> Result<(), EngineError> {
+        if !self.header_pending || self.options.header != Header::Match {
+            return Ok(());
+        }
+        let checked = self.fields.read(b"", &self.options).and_then(|()| self.check_header());
+        checked.map_err(|error| error.with_context(format!("{}, line {line}", self.source)))
     }
 
     /// Adds a record of these values, with its number and its bytes, as [`Self::push`].
@@ -178,6 +218,26 @@ impl RecordRows {
             }
         }
         Ok(())
+    }
+}
+
+fn null_text(column: &str, options: &CopyOptions) -> NullText {
+    let is_in = |names: &[String]| names.iter().any(|name| name == column);
+    if is_in(&options.force_not_null) {
+        NullText::Never
+    } else if is_in(&options.force_null) {
+        NullText::Always
+    } else {
+        NullText::Unquoted
+    }
+}
+
+/// A field's text with FORCE_NULL and FORCE_NOT_NULL of its column.
+fn forced<'a>(text: Option<&'a str>, null_text: NullText, options: &'a CopyOptions) -> Option<&'a str> {
+    match (text, null_text) {
+        (None, NullText::Never) => Some(&options.null),
+        (Some(text), NullText::Always) if options.is_null(text.as_bytes()) => None,
+        (text, _) => text,
     }
 }
 

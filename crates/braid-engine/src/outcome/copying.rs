@@ -16,11 +16,25 @@ pub(crate) trait CopySink: Send {
     /// Whether the data is in the binary format; otherwise it is text.
     fn is_binary(&self) -> bool;
 
+    /// See [`CopyIn::describe`].
+    fn describe(&mut self, file: CopiedFile);
+
     /// See [`CopyIn::data`].
     fn data(&mut self, bytes: Bytes) -> BoxFuture<'_, Result<(), EngineError>>;
 
     /// See [`CopyIn::finish`].
     fn finish(self: Box<Self>) -> BoxFuture<'static, Result<u64, EngineError>>;
+}
+
+/// The file that the data of a COPY FROM STDIN comes from, and what is known of it besides the statement.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct CopiedFile {
+    /// Its name in errors.
+    pub name: String,
+    /// For each column of a record, what to do about a value that is none of the column's type.
+    pub value_hints: Vec<Option<String>>,
+    /// Texts of nulls besides that of the statement.
+    pub nulls: Vec<String>,
 }
 
 /// A COPY FROM STDIN that waits for data. Dropping it leaves the table unchanged.
@@ -39,6 +53,11 @@ impl CopyIn {
     /// Whether the data is in the binary format; otherwise it is text.
     pub fn is_binary(&self) -> bool {
         self.0.is_binary()
+    }
+
+    /// Says where the data comes from, before there is any.
+    pub(crate) fn describe(&mut self, file: CopiedFile) {
+        self.0.describe(file);
     }
 
     /// Processes the next piece of data, which may end anywhere. After an error, the caller must drop the COPY.

@@ -1,6 +1,4 @@
 //! The options of COPY: what each may be, its default, and which do not go together.
-//!
-//! Unsupported options are refused by name (FORCE_NULL).
 
 use super::copy_statement::{CopyDirection, CopyStatement, OptionValue};
 use crate::{EngineError, SqlState};
@@ -38,6 +36,8 @@ pub(crate) struct CopyOptions {
     pub delimiter: u8,
     /// NULL: the text of a null.
     pub null: String,
+    /// Further texts of a null in data that is read, of which a statement has none.
+    pub other_nulls: Vec<String>,
     /// HEADER.
     pub header: Header,
     /// QUOTE: one byte.
@@ -46,6 +46,10 @@ pub(crate) struct CopyOptions {
     pub escape: u8,
     /// FORCE_QUOTE: `None` for `*`.
     pub force_quote: Option<Vec<String>>,
+    /// FORCE_NOT_NULL: the columns in which the text of a null is a text.
+    pub force_not_null: Vec<String>,
+    /// FORCE_NULL: the columns in which the text of a null is a null also in quotes.
+    pub force_null: Vec<String>,
     /// FREEZE: the rows are of a table that the transaction has made or emptied. It changes nothing else.
     pub freeze: bool,
 }
@@ -58,6 +62,29 @@ impl CopyOptions {
             given.take(name, value)?;
         }
         given.resolve(copy.direction)
+    }
+
+    /// What a statement without options has in a format.
+    pub fn defaults(format: CopyFormat) -> Self {
+        let csv = format == CopyFormat::Csv;
+        Self {
+            format,
+            delimiter: if csv { b',' } else { b'\t' },
+            null: if csv { String::new() } else { "\\N".to_owned() },
+            other_nulls: Vec::new(),
+            header: Header::None,
+            quote: b'"',
+            escape: b'"',
+            force_quote: Some(Vec::new()),
+            force_not_null: Vec::new(),
+            force_null: Vec::new(),
+            freeze: false,
+        }
+    }
+
+    /// Whether the text of a field is that of a null.
+    pub fn is_null(&self, text: &[u8]) -> bool {
+        text == self.null.as_bytes() || self.other_nulls.iter().any(|null| text == null.as_bytes())
     }
 
     /// Whether records are written as CSV; otherwise they are in PostgreSQL's text format.
@@ -102,7 +129,10 @@ struct GivenOptions {
     quote: Option<u8>,
     escape: Option<u8>,
     force_quote: Option<Option<Vec<String>>>,
+    force_not_null: Option<Vec<String>>,
+    force_null: Option<Vec<String>>,
     freeze: Option<bool>,
+    encoding: Option<()>,
 }
 
 impl GivenOptions {
@@ -115,14 +145,10 @@ impl GivenOptions {
             "quote" => set_once(&mut self.quote, name, one_byte(name, value)?),
             "escape" => set_once(&mut self.escape, name, one_byte(name, value)?),
             "force_quote" => set_once(&mut self.force_quote, name, columns_of(name, value)?),
-            "encoding" if is_utf8(text(name, value)?) => Ok(()),
-            "encoding" => {
-                Err(EngineError::unsupported(format!("COPY reads and writes only UTF-8, not {}", text(name, value)?)))
-            }
+            "encoding" => set_once(&mut self.encoding, name, utf8_of(value)?),
             "freeze" => set_once(&mut self.freeze, name, boolean_of(name, value)?),
-            "force_not_null" | "force_null" => {
-                Err(EngineError::unsupported(format!("COPY option {} is not supported", name.to_uppercase())))
-            }
+            "force_not_null" => set_once(&mut self.force_not_null, name, listed_columns_of(name, value)?),
+            "force_null" => set_once(&mut self.force_null, name, listed_columns_of(name, value)?),
             _ => Err(EngineError::new(SqlState::SyntaxError, format!("option \"{name}\" not recognized"))),
         }
     }
@@ -153,6 +179,8 @@ impl GivenOptions {
         needs_csv(self.quote.is_some(), "quote")?;
         needs_csv(self.escape.is_some(), "escape")?;
         needs_csv(self.force_quote.is_some(), "force quote")?;
+        needs_csv(self.force_not_null.is_some(), "force not null")?;
+        needs_csv(self.force_null.is_some(), "force null")?;
         if format == CopyFormat::Parquet {
             let others = self.delimiter.is_some() || self.null.is_some() || self.header.is_some();
             if others {
@@ -168,20 +196,29 @@ impl GivenOptions {
         if self.force_quote.is_some() && direction == CopyDirection::From {
             return Err(EngineError::unsupported("COPY force quote only available using COPY TO"));
         }
+        for (given, what) in
+            [(self.force_not_null.is_some(), "force not null"), (self.force_null.is_some(), "force null")]
+        {
+            if given && direction == CopyDirection::To {
+                return Err(EngineError::unsupported(format!("COPY {what} only available using COPY FROM")));
+            }
+        }
         if self.freeze == Some(true) && direction == CopyDirection::To {
             return Err(EngineError::unsupported("COPY freeze only available using COPY FROM"));
         }
-        let csv = format == CopyFormat::Csv;
-        let quote = self.quote.unwrap_or(b'"');
+        let defaults = CopyOptions::defaults(format);
+        let quote = self.quote.unwrap_or(defaults.quote);
         let options = CopyOptions {
-            format,
-            delimiter: self.delimiter.unwrap_or(if csv { b',' } else { b'\t' }),
-            null: self.null.unwrap_or_else(|| if csv { String::new() } else { "\\N".to_owned() }),
-            header: self.header.unwrap_or(Header::None),
+            delimiter: self.delimiter.unwrap_or(defaults.delimiter),
+            null: self.null.unwrap_or(defaults.null),
+            header: self.header.unwrap_or(defaults.header),
             quote,
             escape: self.escape.unwrap_or(quote),
-            force_quote: self.force_quote.unwrap_or(Some(Vec::new())),
+            force_quote: self.force_quote.unwrap_or(defaults.force_quote),
+            force_not_null: self.force_not_null.unwrap_or_default(),
+            force_null: self.force_null.unwrap_or_default(),
             freeze: self.freeze.unwrap_or(false),
+            ..CopyOptions::defaults(format)
         };
         options.check()?;
         Ok(options)
@@ -260,15 +297,44 @@ fn columns_of(name: &str, value: &OptionValue) -> Result<Option<Vec<String>>, En
     match value {
         OptionValue::Columns(columns) if columns.iter().any(|column| column == "*") => Ok(None),
         OptionValue::Columns(columns) => Ok(Some(columns.clone())),
-        _ => Err(EngineError::new(
-            SqlState::InvalidParameterValue,
-            format!("argument to option \"{name}\" must be a list of column names"),
-        )),
+        _ => Err(not_columns(name)),
     }
 }
 
-fn is_utf8(encoding: &str) -> bool {
-    matches!(encoding.to_ascii_lowercase().as_str(), "utf8" | "utf-8" | "unicode" | "sql_ascii")
+/// Columns of an option that takes no `*`.
+fn listed_columns_of(name: &str, value: &OptionValue) -> Result<Vec<String>, EngineError> {
+    columns_of(name, value)?.ok_or_else(|| not_columns(name))
+}
+
+fn not_columns(name: &str) -> EngineError {
+    let message = format!("argument to option \"{name}\" must be a list of column names");
+    EngineError::new(SqlState::InvalidParameterValue, message)
+}
+
+/// The encodings that PostgreSQL knows besides UTF8 and SQL_ASCII, without their signs.
+const OTHER_ENCODINGS: &str = "abc alt big5 euccn eucjis2004 eucjp euckr euctw gb18030 gbk iso88591 iso885910 iso885913 iso885914 iso885915 \
+    iso885916 iso88592 iso88593 iso88594 iso88595 iso88596 iso88597 iso88598 iso88599 johab koi8 koi8r koi8u latin1 \
+    latin10 latin2 latin3 latin4 latin5 latin6 latin7 latin8 latin9 mskanji muleinternal shiftjis shiftjis2004 sjis \
+    tcvn tcvn5712 uhc vscii win win1250 win1251 win1252 win1253 win1254 win1255 win1256 win1257 win1258 win866 \
+    win874 win932 win936 win949 win950 windows1250 windows1251 windows1252 windows1253 windows1254 windows1255 \
+    windows1256 windows1257 windows1258 windows866 windows874 windows932 windows936 windows949 windows950";
+
+/// Checks that an encoding is that of the data, UTF-8.
+fn utf8_of(value: &OptionValue) -> Result<(), EngineError> {
+    let unknown = || {
+        let message = "argument to option \"encoding\" must be a valid encoding name";
+        EngineError::new(SqlState::InvalidParameterValue, message)
+    };
+    let (OptionValue::Text(written) | OptionValue::Word(written)) = value else { return Err(unknown()) };
+    let name: String = written.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase();
+    match name.as_str() {
+        "utf8" | "unicode" | "sqlascii" => Ok(()),
+        other if OTHER_ENCODINGS.split(' ').any(|known| known == other) => Err(EngineError::unsupported(format!(
+            "COPY reads and writes only UTF-8, not {written}"
+        ))
+        .with_hint("Convert the data on the way: iconv -f ENCODING -t UTF-8 FILE | psql -c \"\\copy t from stdin\".")),
+        _ => Err(unknown()),
+    }
 }
 
 #[cfg(test)]
@@ -297,6 +363,18 @@ mod tests {
         let options = CopyOptions::of(&new).unwrap();
         assert_eq!((options.format, options.delimiter, options.header), (CopyFormat::Csv, b';', Header::Present));
         assert_eq!((options.null.as_str(), options.quote, options.escape), ("x", b'\'', b'\''));
+        let new = parse("COPY t FROM STDIN (FORMAT csv, FORCE_NULL (a, \"B\"), FORCE_NOT_NULL (c), FREEZE)");
+        let old = parse("COPY t FROM STDIN CSV FORCE NULL a, \"B\" FORCE NOT NULL c FREEZE");
+        assert_eq!(CopyOptions::of(&new).unwrap(), CopyOptions::of(&old).unwrap());
+        assert_eq!(CopyOptions::of(&new).unwrap().force_null, ["a", "B"]);
+        for (new, old) in [
+            ("(FORMAT csv, FORCE_QUOTE (a))", "csv force quote a"),
+            ("(FORMAT csv, FORCE_QUOTE *)", "csv force quote *"),
+        ] {
+            let options = |options: &str| CopyOptions::of(&parse(&format!("copy t to stdout {options}"))).unwrap();
+            assert_eq!(options(new), options(old));
+        }
+        let new = parse("COPY t (a, \"B\") FROM STDIN (FORMAT csv)");
         assert!(matches!(&new.subject, CopySubject::Table { columns, .. } if columns.len() == 2));
     }
 
@@ -327,8 +405,20 @@ mod tests {
             ("(FORMAT csv, NULL ',')", "22023"),
             ("(DELIMITER 'a')", "22023"),
             ("(FORMAT csv, FREEZE maybe)", "42601"),
-            ("(FORMAT csv, FORCE_NULL (a))", "0A000"),
+            ("(FORCE_NULL (a))", "0A000"),
+            ("(FORMAT text, FORCE_NOT_NULL (a))", "0A000"),
+            ("(FORMAT binary, FORCE_NULL (a))", "0A000"),
+            ("(FORMAT csv, FORCE_QUOTE (a))", "0A000"),
+            ("(FORMAT csv, FORCE_NULL *)", "22023"),
+            ("(FORMAT csv, FORCE_NOT_NULL *)", "22023"),
+            ("(FORMAT csv, FORCE_NULL a)", "22023"),
+            ("(FORMAT csv, FORCE_NULL)", "22023"),
+            ("(FORMAT csv, FORCE_NULL (a), FORCE_NULL (b))", "42601"),
             ("(FORMAT csv, ENCODING 'LATIN1')", "0A000"),
+            ("(FORMAT csv, ENCODING 'iso-8859-15')", "0A000"),
+            ("(FORMAT csv, ENCODING 'foo')", "22023"),
+            ("(FORMAT csv, ENCODING 5)", "22023"),
+            ("(FORMAT csv, ENCODING 'UTF-8', ENCODING 'utf8')", "42601"),
             ("(FORMAT parquet, HEADER)", "42601"),
         ] {
             let error = CopyOptions::of(&parse(&format!("COPY t FROM STDIN {options}"))).unwrap_err();

@@ -157,16 +157,20 @@ fn parse_option_value(parser: &mut Parser<'_>) -> Result<OptionValue, ParserErro
     })
 }
 
-/// `[BINARY] [DELIMITER [AS] 'c'] [NULL [AS] 's'] [CSV [HEADER] [QUOTE [AS] 'c'] [ESCAPE [AS] 'c'] …]`
+/// `[BINARY] [FREEZE] [DELIMITER [AS] 'c'] [NULL [AS] 's'] [CSV] [HEADER] [QUOTE [AS] 'c'] [ESCAPE [AS] 'c'] [ENCODING 's']
+/// [FORCE QUOTE columns|*] [FORCE [NOT] NULL columns]`, in any order.
 fn parse_old_options(parser: &mut Parser<'_>) -> Result<Vec<(String, OptionValue)>, ParserError> {
-    const WORDS: [Keyword; 7] = [
+    const WORDS: [Keyword; 10] = [
         Keyword::BINARY,
+        Keyword::FREEZE,
         Keyword::DELIMITER,
         Keyword::NULL,
         Keyword::CSV,
         Keyword::HEADER,
         Keyword::QUOTE,
         Keyword::ESCAPE,
+        Keyword::ENCODING,
+        Keyword::FORCE,
     ];
     let mut options = Vec::new();
     while let Some(word) = parser.parse_one_of_keywords(&WORDS) {
@@ -174,6 +178,9 @@ fn parse_old_options(parser: &mut Parser<'_>) -> Result<Vec<(String, OptionValue
             Keyword::BINARY => ("format", OptionValue::Word("binary".to_owned())),
             Keyword::CSV => ("format", OptionValue::Word("csv".to_owned())),
             Keyword::HEADER => ("header", OptionValue::Absent),
+            Keyword::FREEZE => ("freeze", OptionValue::Absent),
+            Keyword::FORCE => parse_forced_columns(parser)?,
+            Keyword::ENCODING => ("encoding", OptionValue::Text(parser.parse_literal_string()?)),
             _ => {
                 let _ = parser.parse_keyword(Keyword::AS);
                 let name = match word {
@@ -188,6 +195,23 @@ fn parse_old_options(parser: &mut Parser<'_>) -> Result<Vec<(String, OptionValue
         options.push((option.0.to_owned(), option.1));
     }
     Ok(options)
+}
+
+/// What follows FORCE: `QUOTE columns|*`, `NULL columns`, `NOT NULL columns`.
+fn parse_forced_columns(parser: &mut Parser<'_>) -> Result<(&'static str, OptionValue), ParserError> {
+    let option = match parser.expect_one_of_keywords(&[Keyword::QUOTE, Keyword::NULL, Keyword::NOT])? {
+        Keyword::QUOTE if parser.consume_token(&Token::Mul) => {
+            return Ok(("force_quote", OptionValue::Columns(vec!["*".to_owned()])));
+        }
+        Keyword::QUOTE => "force_quote",
+        Keyword::NULL => "force_null",
+        _ => {
+            parser.expect_keyword(Keyword::NULL)?;
+            "force_not_null"
+        }
+    };
+    let columns = parser.parse_comma_separated(Parser::parse_identifier)?;
+    Ok((option, OptionValue::Columns(columns.iter().map(folded).collect())))
 }
 
 /// An identifier as PostgreSQL folds it.

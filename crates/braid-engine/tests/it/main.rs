@@ -23,6 +23,7 @@ mod failed_passes;
 mod foreign_keys;
 mod group_rules;
 mod keys;
+mod loading;
 mod long_values;
 mod maintenance;
 mod names_in_transactions;

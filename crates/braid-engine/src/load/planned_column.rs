@@ -1,0 +1,17 @@
+//! A column of a table that files are loaded into, with the reason for its type.
+
+/// A column that is loaded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlannedColumn {
+    /// Its name in the table.
+    pub name: String,
+    /// Its type in SQL.
+    pub sql_type: String,
+    /// Why it has the type.
+    pub why: String,
+    pub(super) is_nullable: bool,
+    /// Whether the empty text is a value of it.
+    pub(super) is_text: bool,
+    /// What to do about a value that is none of the type.
+    pub(super) hint: Option<String>,
+}
