@@ -29,7 +29,7 @@ enum Command {
     Serve(serve::Options),
     /// Run SQL statements: on a data directory, or on the server that has it open.
     Sql(sql::Options),
-    /// Load a Parquet or CSV file, or TPC-H data, into a data directory.
+    /// Load CSV or Parquet files, or TPC-H or TPC-DS data, into a data directory.
     Load(load::Options),
     /// Verify every checksum and structure of a data directory.
     Check(check::Options),

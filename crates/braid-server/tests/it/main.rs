@@ -39,6 +39,7 @@ mod figures;
 mod harness;
 mod large_statements;
 mod lifecycle;
+mod loading;
 mod local_user;
 mod long_values;
 mod notifications;
