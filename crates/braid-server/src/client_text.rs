@@ -237,8 +237,8 @@ mod tests {
     #[test]
     fn texts_of_messages_are_translated() {
         let encode = |text: &str| latin1().encode(text).map(Cow::into_owned);
-        let notice = b"N\0\0\0\x0cMd\xc3\xa9\0Dx\0\0";
-        assert_eq!(translated(notice, encode).unwrap(), b"N\0\0\0\x0bMd\xe9\0Dx\0\0");
+        let notice = b"N\0\0\0\x0dMd\xc3\xa9\0Dx\0\0";
+        assert_eq!(translated(notice, encode).unwrap(), b"N\0\0\0\x0cMd\xe9\0Dx\0\0");
         let described = [&b"T\0\0\0\x1b\0\x01\xc3\xa9\0"[..], &[0xff; FIELD_BYTES]].concat();
         let expected = [&b"T\0\0\0\x1a\0\x01\xe9\0"[..], &[0xff; FIELD_BYTES]].concat();
         assert_eq!(translated(&described, encode).unwrap(), expected);

@@ -193,7 +193,7 @@ fn number_in(name: &str, suffix: &str) -> Option<u64> {
 
 /// Takes the permissions of the directory from all but its owner. What is within needs no look: nobody else can reach it.
 fn make_private(dir: &Path) -> Result<(), StoreError> {
-    let is_own = || dir.join(LOCK).exists();
+    let is_own = || dir.join(LOCK).exists() || dir.join(MANIFEST).exists();
     match make_directory_private(dir, is_own)
         .map_err(|source| StoreError::directory(dir, "make private", dir, source))?
     {

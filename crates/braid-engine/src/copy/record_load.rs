@@ -24,7 +24,7 @@ pub(crate) struct RecordLoad {
 
 /// Bytes into records.
 enum Records {
-    Text(RecordSplitter),
+    Text(Box<RecordSplitter>),
     Binary(BinaryRecords),
 }
 
@@ -37,7 +37,7 @@ impl RecordLoad {
             CopyFormat::Binary => Records::Binary(BinaryRecords::new(target.def(), &target.columns)),
             _ => {
                 let source = if file.is_some() { DataSource::File } else { DataSource::Client };
-                Records::Text(RecordSplitter::new(options, source))
+                Records::Text(Box::new(RecordSplitter::new(options, source)))
             }
         };
         let table = &target.def().name;

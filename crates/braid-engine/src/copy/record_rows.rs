@@ -31,8 +31,10 @@ enum NullText {
     Unquoted,
     /// A null, also in quotes: FORCE_NULL.
     Always,
-    /// A text: FORCE_NOT_NULL, also with FORCE_NULL.
+    /// A text: FORCE_NOT_NULL.
     Never,
+    /// A null in quotes alone: both of them.
+    Quoted,
 }
 
 /// Collects rows for a table.
@@ -223,20 +225,19 @@ impl RecordRows {
 
 fn null_text(column: &str, options: &CopyOptions) -> NullText {
     let is_in = |names: &[String]| names.iter().any(|name| name == column);
-    if is_in(&options.force_not_null) {
-        NullText::Never
-    } else if is_in(&options.force_null) {
-        NullText::Always
-    } else {
-        NullText::Unquoted
+    match (is_in(&options.force_null), is_in(&options.force_not_null)) {
+        (false, false) => NullText::Unquoted,
+        (true, false) => NullText::Always,
+        (false, true) => NullText::Never,
+        (true, true) => NullText::Quoted,
     }
 }
 
 /// A field's text with FORCE_NULL and FORCE_NOT_NULL of its column.
 fn forced<'a>(text: Option<&'a str>, null_text: NullText, options: &'a CopyOptions) -> Option<&'a str> {
     match (text, null_text) {
-        (None, NullText::Never) => Some(&options.null),
-        (Some(text), NullText::Always) if options.is_null(text.as_bytes()) => None,
+        (None, NullText::Never | NullText::Quoted) => Some(&options.null),
+        (Some(text), NullText::Always | NullText::Quoted) if options.is_null(text.as_bytes()) => None,
         (text, _) => text,
     }
 }

@@ -321,6 +321,12 @@ fn malformed(message: &str) -> EngineError {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Records, each with its line.
+    type Lines = [(&'static str, u64)];
+
+    /// The line of an error, and its message.
+    type FailedLine = (u64, &'static str);
     use crate::statement::CopyFormat;
 
     type Split = (Vec<(String, u64)>, Option<(u64, String)>);
@@ -348,13 +354,7 @@ mod tests {
         (records, None)
     }
 
-    fn check(
-        options: &CopyOptions,
-        source: DataSource,
-        data: &str,
-        expected: &[(&str, u64)],
-        error: Option<(u64, &str)>,
-    ) {
+    fn check(options: &CopyOptions, source: DataSource, data: &str, expected: &Lines, error: Option<(u64, &str)>) {
         let records: Vec<(String, u64)> = expected.iter().map(|(text, line)| ((*text).to_owned(), *line)).collect();
         let error = error.map(|(line, message)| (line, message.to_owned()));
         for piece in [1, 2, 3, 1000] {
@@ -371,7 +371,7 @@ mod tests {
     fn records_end_where_lines_do_unless_quoted_or_escaped() {
         let (csv, text) = (CopyOptions::defaults(CopyFormat::Csv), CopyOptions::defaults(CopyFormat::Text));
         let backslash = csv_escaped_by_backslash();
-        let cases: [(&CopyOptions, &str, &[(&str, u64)]); 11] = [
+        let cases: [(&CopyOptions, &str, &Lines); 11] = [
             (&csv, "a,b\r\nc,d\r\ne,f", &[("a,b", 1), ("c,d", 2), ("e,f", 3)]),
             (&csv, "a,b\rc,d\re,f\r", &[("a,b", 1), ("c,d", 2), ("e,f", 3)]),
             (&csv, "a,\"x\ny\"\n\"q\"\"\n\",z\nlast\n", &[("a,\"x\ny\"", 1), ("\"q\"\"\n\",z", 3), ("last", 5)]),
@@ -415,7 +415,7 @@ mod tests {
         let (corrupt, style) =
             ("end-of-copy marker corrupt", "end-of-copy marker does not match previous newline style");
         let nl = "unquoted newline found in data";
-        let cases: [(&CopyOptions, &str, &[(&str, u64)], Option<(u64, &str)>); 15] = [
+        let cases: [(&CopyOptions, &str, &Lines, Option<FailedLine>); 15] = [
             (&text, "a\n\\.\nx", &[("a", 1)], None),
             (&text, "a\r\n\\.\r\nx", &[("a", 1)], None),
             (&text, "\\.\rx", &[], None),

@@ -5,6 +5,7 @@ use std::sync::atomic::AtomicU64;
 
 use super::column_profile::ColumnProfile;
 use super::input_file::{InputFile, Look};
+use super::request::shown_name;
 use super::text_form::{Decision, find_delimiter, find_header};
 use crate::EngineError;
 use crate::copy::record_fields::RecordFields;
@@ -41,7 +42,7 @@ pub(super) struct FileSample {
 
 /// Looks at the first lines of a file.
 pub(super) fn sample(name: &str, known: &KnownForm, bytes_read: &Arc<AtomicU64>) -> Result<FileSample, EngineError> {
-    let mut sampler = Sampler::new(name, known);
+    let mut sampler = Sampler::new(shown_name(name), known);
     let input = InputFile::look_into(name, bytes_read, |block| sampler.take(block))?;
     sampler.finish(input)
 }

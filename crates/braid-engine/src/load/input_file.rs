@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use bytes::Bytes;
 use tokio::sync::mpsc;
 
-use super::request::STANDARD_INPUT;
+use super::request::{STANDARD_INPUT, shown_name};
 use crate::copy::cannot_open;
 use crate::{EngineError, SqlState};
 
@@ -63,7 +63,7 @@ impl InputFile {
         mut look: impl FnMut(&[u8]) -> Result<Look, EngineError>,
     ) -> Result<Self, EngineError> {
         let is_standard_input = name == STANDARD_INPUT;
-        let shown = if is_standard_input { "standard input".to_owned() } else { name.to_owned() };
+        let shown = shown_name(name).to_owned();
         // A pipe is read once, as standard input is; of a file only the second time counts.
         let is_read_again = !is_standard_input && std::fs::metadata(name).is_ok_and(|data| data.is_file());
         let (mut stream, path) = if is_standard_input {

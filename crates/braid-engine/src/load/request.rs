@@ -10,6 +10,11 @@ use crate::{EngineError, SqlState};
 /// The name that means standard input.
 pub(super) const STANDARD_INPUT: &str = "-";
 
+/// What messages call a file.
+pub(super) fn shown_name(name: &str) -> &str {
+    if name == STANDARD_INPUT { "standard input" } else { name }
+}
+
 /// A load of files into one table.
 #[derive(Clone, Debug, Default)]
 pub struct LoadRequest {

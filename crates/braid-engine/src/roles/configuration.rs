@@ -62,10 +62,11 @@ async fn configure_all(
     check_database(context, database)?;
     let changed = context.change(|writes, view| {
         match database {
-            Some(_) => match AccessCheck::of(context, view) {
-                Some(access) => access.check_owner(AccessObject::Database)?,
-                None => {}
-            },
+            Some(_) => {
+                if let Some(access) = AccessCheck::of(context, view) {
+                    access.check_owner(AccessObject::Database)?;
+                }
+            }
             None if AccessCheck::of(context, view).is_none() => {}
             None => return Err(denied("must be superuser to alter settings globally")),
         }

@@ -28,7 +28,7 @@ async fn sessions_and_checkpoints_are_counted() {
     assert_eq!(run(&other, sessions).await.unwrap(), (before + 1).to_string());
     let checkpoints = "select checkpoints_timed, checkpoints_req, buffers_clean, checkpoint_write_time is null,
         stats_reset = pg_postmaster_start_time() from pg_stat_bgwriter";
-    db.check(&[(checkpoints, "0|0|0|t|t"), ("checkpoint", "CHECKPOINT"), (checkpoints, "0|1|0|t|t")]).await;
+    db.check(&[(checkpoints, "0|0|0|true|true"), ("checkpoint", "CHECKPOINT"), (checkpoints, "0|1|0|true|true")]).await;
     let archiver = "select archived_count, failed_count, last_archived_wal is null, last_failed_time is null from pg_stat_archiver";
-    db.check(&[(archiver, "0|0|t|t")]).await;
+    db.check(&[(archiver, "0|0|true|true")]).await;
 }

@@ -16,7 +16,7 @@ fn log_under_limit(descriptors: u32, max_connections: u32) -> String {
     let mut server = Command::new("sh")
         .args(["-c", &limit, env!("CARGO_BIN_EXE_braid"), "serve", "--listen", "127.0.0.1:0", "--buffer", "64MB"])
         .args(["--max-connections", &max_connections.to_string(), "--data"])
-        .arg(data.path())
+        .arg(data.path().join("data"))
         .env_remove("RUST_LOG")
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

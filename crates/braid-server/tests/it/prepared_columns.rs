@@ -1,9 +1,10 @@
 //! Statements of the extended protocol whose relations are altered: Bind and Describe answer for the columns that were told, or fail.
 
+use braid_testing::{PAUSE, Wait};
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 
-use crate::harness::TestServer;
+use crate::harness::{TestServer, text_rows};
 use crate::raw_client::{Message, RawClient, bind, describe_portal, execute, kinds, message, parse, sync};
 
 const CHANGED: (&str, &str) = ("0A000", "cached plan must not change result type");
@@ -67,12 +68,34 @@ async fn a_statement_has_the_columns_that_its_client_was_told() {
 #[tokio::test]
 async fn what_is_altered_between_bind_and_execute_is_noticed() {
     let server = TestServer::start().await;
-    let (mut raw, mut other) = (server.raw().await, server.raw().await);
-    other.query("create table t (a int)").await;
+    let mut raw = server.raw().await;
+    raw.query("create table t (a int)").await;
     raw.query("begin").await;
     assert_eq!(kinds(&send(&mut raw, &[parse("", "select a from t", &[]), bind("c", "", 0, &[], 0)]).await), "12Z");
-    other.query("alter table t alter a type bigint").await;
+    raw.query("alter table t alter a type bigint").await;
     assert!(is_changed(&send(&mut raw, &[execute("c", 0)]).await));
+}
+
+/// A session that alters a table waits for the transactions in which statements over it are bound.
+#[tokio::test]
+async fn what_is_bound_keeps_its_columns_while_others_want_to_alter_them() {
+    let server = TestServer::start().await;
+    let (mut raw, mut other, client) = (server.raw().await, server.raw().await, server.client().await);
+    raw.query("create table t (a int); insert into t values (1)").await;
+    raw.query("begin").await;
+    assert_eq!(kinds(&send(&mut raw, &[parse("s", "select a from t", &[]), bind("c", "s", 0, &[], 0)]).await), "12Z");
+    let reads = async {
+        let wait = Wait::new("ALTER to wait for the transaction");
+        while text_rows(&client, "select 1 from pg_locks where not granted").await.is_empty() {
+            wait.check(String::new);
+            tokio::time::sleep(PAUSE).await;
+        }
+        assert_eq!(kinds(&send(&mut raw, &[execute("c", 0)]).await), "DCZ");
+        raw.query("commit").await;
+    };
+    let (altered, ()) = tokio::join!(other.query("alter table t alter a type bigint"), reads);
+    assert_eq!(kinds(&altered), "CZ");
+    assert!(is_changed(&send(&mut raw, &[bind("", "s", 0, &[], 0)]).await));
 }
 
 #[tokio::test]

@@ -118,7 +118,7 @@ fn take_runs(bytes: &mut &[u8], mut pair: impl FnMut(u32, u32)) {
     for _ in 0..take_number(bytes) {
         first += take_number(bytes);
         let step = take_number(bytes);
-        second = if step % 2 == 0 { second + step / 2 } else { second - step / 2 - 1 };
+        second = if step.is_multiple_of(2) { second + step / 2 } else { second - step / 2 - 1 };
         let length = take_number(bytes);
         (0..length).for_each(|at| pair(first + at, second + at));
         (first, second) = (first + length - 1, second + length - 1);

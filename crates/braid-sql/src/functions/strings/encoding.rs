@@ -25,7 +25,7 @@ pub const FUNCTIONS: Implementations = &[
     ("pg_convert_to", |args, _| {
         let encoding = encoding(args[1].as_text(), "destination")?;
         check_conversion(Encoding::UTF8, encoding)?;
-        Ok(bytea(encoding.encode(args[0].as_text())?.into_owned()))
+        Ok(bytea(&encoding.encode(args[0].as_text())?))
     }),
     ("pg_convert", convert),
     ("length_in_encoding", length_in_encoding),
@@ -180,14 +180,14 @@ fn convert(args: &[Value], _: &Call<'_>) -> Result<Value, SqlError> {
     let bytes = args[0].as_bytea();
     if source == destination {
         source.character_count(bytes)?;
-        return Ok(bytea(bytes.to_vec()));
+        return Ok(bytea(bytes));
     }
     check_conversion(source, destination)?;
     match (source, destination) {
         // Bytes of the one are taken for bytes of the other.
-        (Encoding::SQL_ASCII, to) => to.character_count(bytes).map(|_| bytea(bytes.to_vec())),
-        (from, Encoding::SQL_ASCII) => from.character_count(bytes).map(|_| bytea(bytes.to_vec())),
-        _ => Ok(bytea(destination.encode(&source.decode(bytes)?)?.into_owned())),
+        (Encoding::SQL_ASCII, to) => to.character_count(bytes).map(|_| bytea(bytes)),
+        (from, Encoding::SQL_ASCII) => from.character_count(bytes).map(|_| bytea(bytes)),
+        _ => Ok(bytea(&destination.encode(&source.decode(bytes)?)?)),
     }
 }
 
