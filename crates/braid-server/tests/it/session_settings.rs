@@ -205,7 +205,7 @@ async fn settings_that_cannot_be_begun_with_are_told() {
         ("options", "-c work_mem=x", "22023"),
         ("options", "-c server_version=9", "55P02"),
         ("options", "-c role=nosuch", "22023"),
-        ("datestyle", "German", "0A000"),
+        ("datestyle", "French", "22023"),
     ] {
         let (_, answers) = connect(&server, &[("user", "tester"), (name, value)]).await;
         let error = answers.last().unwrap();

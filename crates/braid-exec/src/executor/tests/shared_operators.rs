@@ -130,7 +130,7 @@ fn is_shared(case: &SharedCase) -> bool {
 }
 
 async fn check_all(operators: &[Above]) {
-    let cases = cases!(0..1_500);
+    let cases = cases!(500, nightly 1_500);
     let (is_replay, repeats, count) = (cases.is_replay(), cases.repeats(), cases.size_hint().0);
     let mut compared = 0;
     for drawn in cases {
@@ -170,7 +170,7 @@ async fn each_query_has_the_results_of_its_foreign_aggregates() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn operators_with_almost_no_memory_give_each_query_its_answer() {
-    let cases = cases!(0..2_000);
+    let cases = cases!(700, nightly 2_000);
     let (is_replay, count) = (cases.is_replay(), cases.size_hint().0);
     let (mut compared, mut spilled) = (0, 0);
     for drawn in cases {
