@@ -27,7 +27,7 @@ const FILES: &[(&str, usize)] = &[
     ("intervals", 0),
     ("joins", 0),
     ("marks", 0),
-    ("names", 3),
+    ("names", 2),
     ("records", 4),
     ("whole_rows", 0),
     ("windows", 3),
