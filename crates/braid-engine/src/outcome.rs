@@ -17,7 +17,7 @@ use braid_sql::{Formats, SqlType, Value};
 use futures::stream::{self, BoxStream};
 
 use crate::EngineError;
-pub(crate) use copying::{CopiedFile, CopySink, CopySource};
+pub(crate) use copying::{CopiedFile, CopySink, CopySource, ExpectedValues};
 pub use copying::{CopyIn, CopyOut, CopyRecords};
 
 /// The rows of a statement as they are produced. After an error nothing follows. Dropping the stream stops the query.

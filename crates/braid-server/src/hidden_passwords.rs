@@ -27,7 +27,11 @@ impl<'a> HiddenPasswords<'a> {
     /// Finds the passwords of a text.
     pub fn of(text: &'a str) -> Self {
         let (bytes, mut places, mut at) = (text.as_bytes(), Vec::new(), 0);
-        while let Some(end) = next_word(bytes, at) {
+        if let Some(end) = next_word(bytes, 0, WORD).filter(|_| makes_statements(bytes)) {
+            places.push(end..text.len());
+            return Self { text, places };
+        }
+        while let Some(end) = next_word(bytes, at, WORD) {
             let place = password_at(text, skip_blanks(bytes, end));
             at = place.as_ref().map_or(end, |place| place.end.max(end));
             places.extend(place);
@@ -54,8 +58,10 @@ impl<'a> HiddenPasswords<'a> {
     pub fn message<'b>(&self, message: &'b str) -> Cow<'b, str> {
         let quoting = |c: char| ['\'', '"', '$'].contains(&c);
         let has = |place: &Range<usize>| {
-            let password = self.text[place.clone()].trim_matches(quoting);
-            !password.is_empty() && message.contains(password)
+            let given = &self.text[place.clone()];
+            // A message has another prefix than the literal, and may have one of its parts alone.
+            let quote = given.find(quoting).filter(|at| *at <= 2).unwrap_or_default();
+            given[quote..].split(quoting).map(str::trim).any(|part| !part.is_empty() && message.contains(part))
         };
         match self.places.iter().any(has) {
             true => Cow::Borrowed("the message is not shown, because it has a password"),
@@ -64,13 +70,18 @@ impl<'a> HiddenPasswords<'a> {
     }
 }
 
-/// The end of the next word PASSWORD from a place on, in any case; also in quotes.
-fn next_word(bytes: &[u8], from: usize) -> Option<usize> {
+/// Whether a text may be a DO whose body makes statements of texts: then a password may stand anywhere behind its word.
+fn makes_statements(bytes: &[u8]) -> bool {
+    next_word(bytes, 0, b"do").is_some_and(|end| next_word(bytes, end, b"execute").is_some())
+}
+
+/// The end of the next such word from a place on, in any case; also in quotes.
+fn next_word(bytes: &[u8], from: usize, word: &[u8]) -> Option<usize> {
     let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_' || !byte.is_ascii();
     let mut at = from;
-    while at + WORD.len() <= bytes.len() {
-        let end = at + WORD.len();
-        let is_word = bytes[at..end].eq_ignore_ascii_case(WORD);
+    while at + word.len() <= bytes.len() {
+        let end = at + word.len();
+        let is_word = bytes[at..end].eq_ignore_ascii_case(word);
         let begins = at == 0 || !is_part(&bytes[at - 1]);
         if is_word && begins && !bytes.get(end).is_some_and(is_part) {
             return Some(end + usize::from(bytes.get(end) == Some(&b'"')));
@@ -86,12 +97,28 @@ fn skip_blanks(bytes: &[u8], from: usize) -> usize {
     loop {
         let rest = &bytes[at..];
         at += match rest {
-            [b'-', b'-', ..] => rest.iter().position(|byte| *byte == b'\n').unwrap_or(rest.len()),
-            [b'/', b'*', ..] => rest.windows(2).position(|pair| pair == b"*/").map_or(rest.len(), |end| end + 2),
+            [b'-', b'-', ..] => rest.iter().position(|byte| b"\n\r".contains(byte)).unwrap_or(rest.len()),
+            [b'/', b'*', ..] => comment_length(rest),
             [byte, ..] if byte.is_ascii_whitespace() => 1,
             _ => return at,
         };
     }
+}
+
+/// The bytes of a comment `/* … */`, which may have others within it.
+fn comment_length(bytes: &[u8]) -> usize {
+    let (mut depth, mut at) = (0_usize, 0);
+    while at < bytes.len() {
+        match &bytes[at..] {
+            [b'/', b'*', ..] => (depth, at) = (depth + 1, at + 2),
+            [b'*', b'/', ..] => (depth, at) = (depth - 1, at + 2),
+            _ => at += 1,
+        }
+        if depth == 0 {
+            return at;
+        }
+    }
+    bytes.len()
 }
 
 /// The password that begins at a place, with its quotes; `None` if nothing there is one.
@@ -99,17 +126,32 @@ fn password_at(text: &str, at: usize) -> Option<Range<usize>> {
     let bytes = text.as_bytes();
     let rest = &bytes[at..];
     let prefix = match rest {
-        [b'e' | b'E' | b'n' | b'N' | b'b' | b'B', b'\'', ..] => 1,
+        [b'e' | b'E' | b'n' | b'N' | b'b' | b'B' | b'x' | b'X', b'\'', ..] => 1,
         [b'u' | b'U', b'&', b'\'', ..] => 2,
         _ => 0,
     };
     let escapes = prefix == 1 && matches!(rest[0], b'e' | b'E');
     let end = match &rest[prefix..] {
-        [b'\'' | b'"', ..] => end_of_quoted(bytes, at + prefix, escapes),
+        [b'\'' | b'"', ..] => end_of_literals(bytes, at + prefix, escapes),
         [b'$', ..] => end_of_dollar_quoted(text, at)?,
         _ => end_of_word(text, at)?,
     };
     Some(at..end)
+}
+
+/// The end of a quoted text, and of those that continue it: literals with blanks and comments between them, a new line among these, are
+/// one.
+fn end_of_literals(bytes: &[u8], from: usize, escapes: bool) -> usize {
+    let mut end = end_of_quoted(bytes, from, escapes);
+    loop {
+        let next = skip_blanks(bytes, end);
+        let is_continued =
+            bytes[end..next].iter().any(|byte| b"\n\r".contains(byte)) && bytes.get(next) == bytes.get(from);
+        if !is_continued {
+            return end;
+        }
+        end = end_of_quoted(bytes, next, escapes);
+    }
 }
 
 /// The end of a quoted text. One whose quotes are doubled stands within another quoted text, and ends with as many.
@@ -194,6 +236,15 @@ mod tests {
                 "create role a password ***; alter role b password ***",
             ),
             ("create role a password ''", "create role a password ***"),
+            ("create role a password 'x'\n  'secret' login", "create role a password *** login"),
+            ("create role a password 'x' --c\n 'secret'", "create role a password ***"),
+            ("do 'begin create role a password ''x''\n ''secret''; end'", "do 'begin create role a password ***; end'"),
+            ("alter role a password /* a /* b */ c */ 'secret'", "alter role a password /* a /* b */ c */ ***"),
+            ("alter role a password --x\r'secret'", "alter role a password --x\r***"),
+            (
+                "do $$begin execute 'alter role a password ' || quote_literal('secret'); end$$",
+                "do $$begin execute 'alter role a password***",
+            ),
         ] {
             assert_eq!(hidden(text), shown, "{text}");
         }
@@ -218,6 +269,11 @@ mod tests {
         let hidden = HiddenPasswords::of("alter role a password 'secret' 'x'");
         assert_eq!(hidden.message("role \"a\" does not exist"), "role \"a\" does not exist");
         assert!(!hidden.message("syntax error at or near \"'secret'\"").contains("secret"));
+        for (text, told) in
+            [("alter role a password N'secret'", "\"n'secret'\""), ("alter role a password X'secret'", "\"X'secret'\"")]
+        {
+            assert!(!HiddenPasswords::of(text).message(told).contains("secret"), "{text}");
+        }
         let bare = HiddenPasswords::of("alter role a password secret");
         assert!(!bare.message("syntax error at or near \"secret\"").contains("secret"));
     }

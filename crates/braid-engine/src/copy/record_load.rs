@@ -48,6 +48,9 @@ impl RecordLoad {
     /// Says which file the data comes from, before there is any.
     pub fn describe(&mut self, file: CopiedFile) {
         (self.source, self.is_of_file) = (format!("COPY {}, file {}", self.target.def().name, file.name), true);
+        if let Records::Text(splitter) = &mut self.records {
+            splitter.read_whole_file();
+        }
         self.rows.describe(&self.source, file);
     }
 

@@ -11,7 +11,7 @@ use super::record_splitter::Record;
 use crate::dml::assignment::Assignment;
 use crate::front_end::RejectedRow;
 use crate::input::ColumnInput;
-use crate::outcome::CopiedFile;
+use crate::outcome::{CopiedFile, ExpectedValues};
 use crate::statement::{CopyOptions, Header};
 use crate::{EngineError, SqlState};
 
@@ -46,8 +46,8 @@ pub(crate) struct RecordRows {
     source: String,
     inputs: Vec<ColumnInput>,
     null_texts: Vec<NullText>,
-    /// For each column, what to do about a value that is none of its type.
-    value_hints: Vec<Option<String>>,
+    /// For each column, what its values are to be besides values of its type.
+    expected_values: Vec<Option<ExpectedValues>>,
     fields: RecordFields,
     row_count: usize,
     byte_count: usize,
@@ -68,7 +68,7 @@ impl RecordRows {
         Self {
             inputs: inputs.collect(),
             null_texts: columns.iter().map(|at| null_text(&def.columns[*at].name, options)).collect(),
-            value_hints: vec![None; columns.len()],
+            expected_values: vec![None; columns.len()],
             columns: columns.to_vec(),
             options: options.clone(),
             source,
@@ -84,7 +84,7 @@ impl RecordRows {
     /// Says which file the records come from, and what errors call it.
     pub fn describe(&mut self, source: &str, file: CopiedFile) {
         source.clone_into(&mut self.source);
-        self.value_hints = file.value_hints;
+        self.expected_values = file.expected_values;
         self.options.other_nulls = file.nulls;
     }
 
@@ -98,24 +98,27 @@ impl RecordRows {
 
     fn take(&mut self, record: Record<'_>) -> Result<(), EngineError> {
         let at_line = |error: EngineError| error.with_context(format!("{}, line {}", self.source, record.line));
+        let is_header = std::mem::take(&mut self.header_pending);
+        if is_header && self.options.header != Header::Match {
+            return Ok(());
+        }
         self.fields.read(record.bytes, &self.options).map_err(at_line)?;
-        if std::mem::take(&mut self.header_pending) {
-            return match self.options.header {
-                Header::Match => self.check_header().map_err(at_line),
-                _ => Ok(()),
-            };
+        if is_header {
+            return self.check_header().map_err(at_line);
         }
         self.check_width().map_err(at_line)?;
         let (line, byte_count) = (record.line, record.bytes.len());
         for at in 0..self.inputs.len() {
-            let appended = match self.fields.get(at) {
-                Ok(text) => append(&mut self.inputs[at], forced(text, self.null_texts[at], &self.options)),
-                Err(error) => Err(error),
-            };
+            let expected = self.expected_values.get(at).and_then(Option::as_ref);
+            let appended = self.fields.get(at).and_then(|text| {
+                let text = forced(text, self.null_texts[at], &self.options);
+                append(&mut self.inputs[at], text)?;
+                check_expected(text, expected)
+            });
             if let Err(error) = appended {
                 let shown = self.fields.get(at).ok().flatten();
-                let error = match self.value_hints.get(at).and_then(Option::as_ref) {
-                    Some(hint) if error.hint().is_none() => error.with_hint(hint),
+                let error = match expected {
+                    Some(expected) if error.hint().is_none() => error.with_hint(&expected.hint),
                     _ => error,
                 };
                 return Err(error.with_context(self.place_of_value(line, at, shown)));
@@ -239,6 +242,17 @@ fn forced<'a>(text: Option<&'a str>, null_text: NullText, options: &'a CopyOptio
         (None, NullText::Never | NullText::Quoted) => Some(&options.null),
         (Some(text), NullText::Always | NullText::Quoted) if options.is_null(text.as_bytes()) => None,
         (text, _) => text,
+    }
+}
+
+/// Checks that a value of the column's type comes back as it is written.
+fn check_expected(text: Option<&str>, expected: Option<&ExpectedValues>) -> Result<(), EngineError> {
+    match (text, expected) {
+        (Some(text), Some(expected)) if !(expected.holds)(text) => {
+            let message = format!("the column's type does not keep \"{}\" as it is written", shorten(text));
+            Err(EngineError::new(SqlState::InvalidTextRepresentation, message))
+        }
+        _ => Ok(()),
     }
 }
 

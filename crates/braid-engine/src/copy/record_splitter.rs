@@ -24,6 +24,8 @@ pub(crate) enum DataSource {
     Client,
     /// A file, which PostgreSQL reads on behind a mark that is not at the beginning of a line.
     File,
+    /// A file that is loaded whole: it has no mark, and `\.` is a value.
+    WholeFile,
 }
 
 /// Splits a stream of bytes into records.
@@ -109,6 +111,11 @@ impl RecordSplitter {
             is_complete: false,
             ended: false,
         }
+    }
+
+    /// Says that the data is a whole file, before there is any.
+    pub fn read_whole_file(&mut self) {
+        self.source = DataSource::WholeFile;
     }
 
     /// Adds bytes.
@@ -204,7 +211,8 @@ impl RecordSplitter {
         match byte {
             b'\r' => self.carriage_return(at),
             b'\n' => self.newline(at),
-            b'\\' if !self.csv || at == self.start => self.backslash(at),
+            b'\\' if self.csv && (self.source == DataSource::WholeFile || at != self.start) => Ok(Step::Over(1)),
+            b'\\' => self.backslash(at),
             _ => Ok(Step::Over(1)),
         }
     }
@@ -365,6 +373,18 @@ mod tests {
 
     fn csv_escaped_by_backslash() -> CopyOptions {
         CopyOptions { escape: b'\\', ..CopyOptions::defaults(CopyFormat::Csv) }
+    }
+
+    #[test]
+    fn a_whole_file_has_no_end_mark() {
+        let mut splitter = RecordSplitter::new(&CopyOptions::defaults(CopyFormat::Csv), DataSource::WholeFile);
+        splitter.push(b"a\n\\.\nb\n");
+        splitter.end();
+        let mut found = Vec::new();
+        while let Some(record) = splitter.next_record().unwrap() {
+            found.push((record.bytes.to_vec(), record.line));
+        }
+        assert_eq!(found, [(b"a".to_vec(), 1), (b"\\.".to_vec(), 2), (b"b".to_vec(), 3)]);
     }
 
     #[test]

@@ -16,7 +16,7 @@ use super::plan::{LoadPlan, PlannedFile, PlannedForm};
 use super::planned_column::PlannedColumn;
 use super::request::LoadRequest;
 use super::target_table::TargetTable;
-use crate::outcome::CopiedFile;
+use crate::outcome::{CopiedFile, ExpectedValues};
 use crate::statement::SqlDialect;
 use crate::table_names::named_table;
 use crate::{Database, EngineError, Outcome, Session, SqlState};
@@ -101,12 +101,13 @@ async fn load_files(session: &Session, plan: LoadPlan) -> Result<u64, EngineErro
             _ => error,
         })?;
     }
-    let hints: Vec<Option<String>> = columns.iter().map(|column| column.hint.clone()).collect();
+    let expected_values: Vec<Option<ExpectedValues>> = columns.iter().map(expected_values).collect();
     let mut row_count = 0;
     for file in files {
         row_count += match (file, &form) {
             (PlannedFile::Text(file), Some(form)) => {
-                let copied = CopiedFile { name: file.name.clone(), value_hints: hints.clone(), nulls: nulls.clone() };
+                let (name, nulls, expected_values) = (file.name.clone(), nulls.clone(), expected_values.clone());
+                let copied = CopiedFile { name, expected_values, nulls };
                 let blocks = file.read(bytes_read.clone())?;
                 copy_text(session, &copy_statement(&table, &columns, form), copied, blocks).await?
             }
@@ -121,6 +122,12 @@ async fn load_files(session: &Session, plan: LoadPlan) -> Result<u64, EngineErro
         };
     }
     Ok(row_count)
+}
+
+/// What the values of a column are to be, if its type was chosen for those of a part of the file.
+fn expected_values(column: &PlannedColumn) -> Option<ExpectedValues> {
+    let (kind, hint) = column.expected.clone()?;
+    Some(ExpectedValues { holds: kind.check(), hint })
 }
 
 fn create_table(table: &str, columns: &[PlannedColumn]) -> String {

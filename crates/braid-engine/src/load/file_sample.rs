@@ -69,7 +69,7 @@ impl<'a> Sampler<'a> {
         Self {
             name,
             known,
-            splitter: RecordSplitter::new(&options, DataSource::Client),
+            splitter: RecordSplitter::new(&options, DataSource::WholeFile),
             options,
             head: Vec::new(),
             delimiter: None,

@@ -32,7 +32,7 @@ impl FileColumn {
             why: format!("the file's type is {}", self.file_type),
             is_nullable: self.is_nullable,
             is_text: false,
-            hint: None,
+            expected: None,
         }
     }
 }

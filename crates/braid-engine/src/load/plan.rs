@@ -211,21 +211,21 @@ fn inferred_columns(request: &LoadRequest, samples: &[FileSample]) -> Result<Vec
                 why: "given".to_owned(),
                 is_nullable: true,
                 is_text: ["text", "varchar", "char", "bpchar"].iter().any(|text| lower.starts_with(text)),
-                hint: None,
+                expected: None,
             };
         }
         let mut values = ColumnProfile::default();
         samples.iter().filter_map(|sample| sample.columns.get(at)).for_each(|column| values.add_all(column));
         let Inferred { kind, why } = values.inferred();
         let sql_type = kind.map_or("text", Kind::sql);
-        let hint = kind.filter(|_| !is_whole).map(|_| hint_of(name, sql_type));
+        let expected = kind.filter(|_| !is_whole).map(|kind| (kind, hint_of(name, sql_type)));
         PlannedColumn {
             name: name.clone(),
             sql_type: sql_type.to_owned(),
             why,
             is_nullable: true,
             is_text: kind.is_none(),
-            hint,
+            expected,
         }
     });
     Ok(columns.collect())

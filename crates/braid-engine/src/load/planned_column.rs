@@ -1,5 +1,7 @@
 //! A column of a table that files are loaded into, with the reason for its type.
 
+use super::value_kind::Kind;
+
 /// A column that is loaded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlannedColumn {
@@ -12,6 +14,6 @@ pub struct PlannedColumn {
     pub(super) is_nullable: bool,
     /// Whether the empty text is a value of it.
     pub(super) is_text: bool,
-    /// What to do about a value that is none of the type.
-    pub(super) hint: Option<String>,
+    /// The kind of values for which the type was chosen, if these were a part of the file, and what to do about another one.
+    pub(super) expected: Option<(Kind, String)>,
 }

@@ -101,7 +101,7 @@ fn planned(column: &TargetColumn) -> PlannedColumn {
         why: "the table's column".to_owned(),
         is_nullable: true,
         is_text,
-        hint: None,
+        expected: None,
     }
 }
 

@@ -5,7 +5,7 @@
 //! the one that divides most lines alike is taken, and COPY names the first line that is otherwise. Without any there is one column. Pure.
 
 use super::column_profile::ColumnProfile;
-use super::value_kind::is_value;
+use super::value_kind::{is_value, lost_of_number};
 use crate::copy::record_fields::RecordFields;
 use crate::statement::{CopyFormat, CopyOptions};
 use crate::{EngineError, SqlState};
@@ -86,11 +86,13 @@ fn divided(records: &[String], delimiter: u8) -> Division {
 pub(super) fn find_header(first: &[Option<String>], columns: &[ColumnProfile]) -> Decision<bool> {
     let yes = |why: &str| Decision { choice: true, why: why.to_owned() };
     let no = |why: String| Decision { choice: false, why };
-    let value = first.iter().flatten().find(|text| is_value(text));
+    // What is written as a value is no name, also where it is of another type than the values below it.
+    let is_data = |text: &str| is_value(text) || lost_of_number(text).is_some();
+    let value = first.iter().flatten().find(|text| is_data(text));
     let typed: Vec<usize> = (0..columns.len().min(first.len())).filter(|at| columns[*at].is_typed()).collect();
     let unlike = typed.iter().find(|at| {
         let (text, kind) = (first[**at].as_deref().unwrap_or_default(), columns[**at].inferred().kind);
-        !text.is_empty() && !kind.is_some_and(|kind| kind.holds(text))
+        !text.is_empty() && !is_data(text) && !kind.is_some_and(|kind| kind.holds(text))
     });
     match (unlike, value) {
         (Some(at), _) => {
@@ -140,6 +142,9 @@ mod tests {
             (&["id", "name"][..], &[&["1", "a"][..], &["2", "b"]][..], true),
             (&["id", "2019"], &[&["1", "5"], &["2", "6"]], true),
             (&["1", "a"], &[&["2", "b"]], false),
+            (&["2.5", "3"], &[&["1", "2"], &["4", "5"]], false),
+            (&["01234", "a"], &[&["12345", "b"]], false),
+            (&["99999999999999999999", "x"], &[&["1", "y"]], false),
             (&["a", "b"], &[&["c", "d"]], true),
             (&["a", ""], &[&["c", "d"]], false),
             (&["", "x"], &[&["1", "2"]], true),

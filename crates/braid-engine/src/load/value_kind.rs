@@ -2,8 +2,7 @@
 //!
 //! A type whose values come back otherwise does not count: `01234` and `+5` are no numbers, as their zero and their sign would be
 //! lost; a number with more digits than a `double precision` keeps is none; a time with more than six digits of a second is no
-//! timestamp; `01/02/2024` is no date, as its order is not known. Decimals become `numeric`, which keeps all digits, but not the sign of
-//! `-0.00`.
+//! timestamp; `01/02/2024` is no date, as its order is not known. Decimals become `numeric`, which keeps all digits, but no sign of zero.
 //!
 //! Pure. What the types' own input accepts besides (`yes`, `1e3` as numeric, dates in words) is not guessed; `--types` asks for it.
 
@@ -50,6 +49,20 @@ impl Kind {
         }
     }
 
+    /// [`Self::holds`] as a function of a text alone.
+    pub fn check(self) -> fn(&str) -> bool {
+        match self {
+            Self::Boolean => |text| Self::Boolean.holds(text),
+            Self::BigInt => |text| Self::BigInt.holds(text),
+            Self::Numeric => |text| Self::Numeric.holds(text),
+            Self::Double => |text| Self::Double.holds(text),
+            Self::Date => |text| Self::Date.holds(text),
+            Self::Timestamp => |text| Self::Timestamp.holds(text),
+            Self::TimestampTz => |text| Self::TimestampTz.holds(text),
+            Self::Time => |text| Self::Time.holds(text),
+        }
+    }
+
     /// Whether a text is a value of it, blanks around it left out.
     pub fn holds(self, text: &str) -> bool {
         let text = text.trim_matches(' ');
@@ -58,8 +71,12 @@ impl Kind {
             Self::BigInt => Number::of(text).is_some_and(|number| number.is_integer()) && text.parse::<i64>().is_ok(),
             Self::Numeric => Number::of(text).is_some_and(|number| !number.has_exponent),
             Self::Double => {
-                let keeps =
-                    |number: Number| number.digits <= DOUBLE_DIGITS && text.parse::<f64>().is_ok_and(f64::is_finite);
+                // A number that is smaller than the normal ones keeps fewer digits, or none.
+                let is_kept = |float: f64, is_zero: bool| float.is_normal() || is_zero;
+                let keeps = |number: Number| {
+                    let float = text.parse::<f64>();
+                    number.digits <= DOUBLE_DIGITS && float.is_ok_and(|float| is_kept(float, number.is_zero))
+                };
                 matches!(text, "NaN" | "Infinity" | "-Infinity" | "inf" | "-inf") || Number::of(text).is_some_and(keeps)
             }
             Self::Date => is_date(text),
@@ -95,6 +112,7 @@ struct Number {
     digits: usize,
     has_point: bool,
     has_exponent: bool,
+    is_zero: bool,
 }
 
 impl Number {
@@ -111,12 +129,13 @@ impl Number {
         };
         let exponent_digits = exponent.map(|exponent| exponent.strip_prefix(['-', '+']).unwrap_or(exponent));
         let is_whole = is_digits(whole) && (whole == "0" || !whole.starts_with('0'));
-        let is_minus_zero = text == "-0";
+        let is_zero = !mantissa.bytes().any(|byte| (b'1'..=b'9').contains(&byte));
+        let is_minus_zero = is_zero && text.starts_with('-');
         if !is_whole || is_minus_zero || !fraction.is_none_or(is_digits) || !exponent_digits.is_none_or(is_digits) {
             return None;
         }
         let significant = whole.trim_start_matches('0').len() + fraction.map_or(0, str::len);
-        Some(Self { digits: significant, has_point: fraction.is_some(), has_exponent: exponent.is_some() })
+        Some(Self { digits: significant, has_point: fraction.is_some(), has_exponent: exponent.is_some(), is_zero })
     }
 
     fn is_integer(&self) -> bool {
@@ -210,7 +229,7 @@ mod tests {
     #[test]
     fn a_text_is_a_value_of_the_types_that_keep_it() {
         use Kind::*;
-        let cases: [(&str, &[Kind]); 36] = [
+        let cases: [(&str, &[Kind]); 41] = [
             ("0", &[BigInt, Numeric, Double]),
             ("-12", &[BigInt, Numeric, Double]),
             (" 12 ", &[BigInt, Numeric, Double]),
@@ -229,6 +248,11 @@ mod tests {
             ("1e5", &[Double]),
             ("-2.5E-3", &[Double]),
             ("1e400", &[]),
+            ("1e-400", &[]),
+            ("1.23456789e-320", &[]),
+            ("0e5", &[Double]),
+            ("-0.00", &[]),
+            ("0.00", &[Numeric, Double]),
             ("NaN", &[Double]),
             ("true", &[Boolean]),
             ("FALSE", &[Boolean]),

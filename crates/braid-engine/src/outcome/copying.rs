@@ -26,13 +26,28 @@ pub(crate) trait CopySink: Send {
     fn finish(self: Box<Self>) -> BoxFuture<'static, Result<u64, EngineError>>;
 }
 
+/// What the values of a column are to be, besides values of its type: texts that come back as they were written.
+#[derive(Clone)]
+pub(crate) struct ExpectedValues {
+    /// Whether a text is one of them.
+    pub holds: fn(&str) -> bool,
+    /// What to do about another one.
+    pub hint: String,
+}
+
+impl fmt::Debug for ExpectedValues {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ExpectedValues").field("hint", &self.hint).finish_non_exhaustive()
+    }
+}
+
 /// The file that the data of a COPY FROM STDIN comes from, and what is known of it besides the statement.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct CopiedFile {
     /// Its name in errors.
     pub name: String,
-    /// For each column of a record, what to do about a value that is none of the column's type.
-    pub value_hints: Vec<Option<String>>,
+    /// For each column of a record, what its values are to be, if its type was chosen for those of a part of the file.
+    pub expected_values: Vec<Option<ExpectedValues>>,
     /// Texts of nulls besides that of the statement.
     pub nulls: Vec<String>,
 }

@@ -111,10 +111,10 @@ impl CopyOptions {
             return fail("COPY delimiter cannot be a lower-case letter, a digit, a dot or a backslash");
         }
         if self.null.as_bytes().contains(&self.delimiter) && self.format != CopyFormat::Parquet {
-            return fail("COPY delimiter must not appear in the NULL specification");
+            return Err(EngineError::unsupported("COPY delimiter must not appear in the NULL specification"));
         }
         if self.is_csv() && self.null.as_bytes().contains(&self.quote) {
-            return fail("CSV quote character must not appear in the NULL specification");
+            return Err(EngineError::unsupported("CSV quote character must not appear in the NULL specification"));
         }
         Ok(())
     }
@@ -402,7 +402,8 @@ mod tests {
             ("(FORMAT csv, FORMAT csv)", "42601"),
             ("(FORMAT csv, COLOUR 'red')", "42601"),
             ("(FORMAT csv, HEADER maybe)", "42601"),
-            ("(FORMAT csv, NULL ',')", "22023"),
+            ("(FORMAT csv, NULL ',')", "0A000"),
+            ("(FORMAT csv, NULL '\"')", "0A000"),
             ("(DELIMITER 'a')", "22023"),
             ("(FORMAT csv, FREEZE maybe)", "42601"),
             ("(FORCE_NULL (a))", "0A000"),

@@ -80,3 +80,30 @@ fn options_that_do_not_fit_are_refused() {
         assert!(!success && error.contains(part), "{arguments:?}: {error}");
     }
 }
+
+/// Behind the lines that are looked at, too, no value is stored otherwise than it is written.
+#[test]
+fn a_later_value_that_would_change_stops_the_load() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().join("data");
+    let sample = "n,day,amount,at\n".to_owned() + &"12,2024-02-03,1.50,2024-01-01 10:00\n".repeat(100_050);
+    for (last, column) in [
+        ("01234,2024-01-01,1.50,2024-01-01 10:00", "n: \"01234\""),
+        ("1,01/02/2024,1.50,2024-01-01 10:00", "day: \"01/02/2024\""),
+        ("1,2024-01-01,1e5,2024-01-01 10:00", "amount: \"1e5\""),
+        ("1,2024-01-01,1.50,2024-01-01T10:00:00+02:00", "at: \"2024-01-01T10:00:00+02:00\""),
+    ] {
+        let (success, _, error) = load(&data, &["-", "--table", "t"], format!("{sample}{last}\n").as_bytes());
+        assert!(!success && error.contains(&format!("line 100052, column {column}")), "{error}");
+        assert!(error.contains("22P02") && error.contains("--types"), "{error}");
+    }
+}
+
+#[test]
+fn a_line_that_would_end_a_copy_is_a_value() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().join("data");
+    let (success, _, error) = load(&data, &["-", "--table", "t"], b"a\nx\n\\.\ny\n");
+    assert!(success, "{error}");
+    assert_eq!(rows(&data, "select count(*) from t"), "count\n3\n");
+}

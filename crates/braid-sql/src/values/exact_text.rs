@@ -29,7 +29,8 @@ impl ExactText {
 
     /// Writes a part again and again. Panics if all do not fit.
     pub fn push_repeated(&mut self, part: &str, count: usize) {
-        let (first, length) = (self.written, part.len() * count);
+        let length = part.len().checked_mul(count).expect("a text has fewer bytes than there are addresses");
+        let first = self.written;
         if length == 0 {
             return;
         }
